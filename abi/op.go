@@ -1,0 +1,94 @@
+package abi
+
+import "strconv"
+
+// Symbols of version 1. They exist once, here; ABI.md lists their exact signatures.
+const (
+	// HostModule is the module name of every host import.
+	HostModule = "alineo_v1"
+	// ImportCall, ImportTake and ImportLog are the host's three functions.
+	ImportCall = "call"
+	ImportTake = "take"
+	ImportLog  = "log"
+	// ExportMarker says which version a guest speaks. It is never called.
+	ExportMarker = "alineo_abi_v1"
+	// ExportBuffer and ExportCall are the guest's two entry points.
+	ExportBuffer = "alineo_buffer"
+	ExportCall   = "alineo_call"
+	// ExportInitialize is run once after instantiation when a toolchain makes one.
+	ExportInitialize = "_initialize"
+	// ExportMemory is the guest's linear memory.
+	ExportMemory = "memory"
+)
+
+// Op names an operation: of alineo_call (host to guest) below 0x1000, of the host function call
+// (guest to host) from 0x1000 on.
+type Op uint32
+
+// Operations of a guest, by group. Numbers are frozen; gaps between groups are reserved for them.
+const (
+	OpDescribe  Op = 0x01
+	OpConfigure Op = 0x02
+	OpClose     Op = 0x03
+	OpHealth    Op = 0x04
+	OpEcho      Op = 0x05
+
+	OpLedgerOpen            Op = 0x10
+	OpLedgerAppend          Op = 0x11
+	OpLedgerRead            Op = 0x12
+	OpLedgerLastCheckpoint  Op = 0x13
+	OpLedgerListCheckpoints Op = 0x14
+	OpLedgerListSandboxes   Op = 0x15
+	OpLedgerGetSandbox      Op = 0x16
+	OpLedgerFindSandbox     Op = 0x17
+	OpLedgerDeleteSandbox   Op = 0x18
+
+	OpEnvironmentGet    Op = 0x20
+	OpEnvironmentSave   Op = 0x21
+	OpEnvironmentDelete Op = 0x22
+	OpEnvironmentList   Op = 0x23
+)
+
+// Operations of the host, by capability.
+const (
+	OpSQLExec   Op = 0x1000
+	OpBatchRead Op = 0x1010
+	OpBatchCell Op = 0x1011
+)
+
+var opNames = [...]struct {
+	op   Op
+	name string
+}{
+	{OpDescribe, "describe"},
+	{OpConfigure, "configure"},
+	{OpClose, "close"},
+	{OpHealth, "health"},
+	{OpEcho, "echo"},
+	{OpLedgerOpen, "ledger.open"},
+	{OpLedgerAppend, "ledger.append"},
+	{OpLedgerRead, "ledger.read"},
+	{OpLedgerLastCheckpoint, "ledger.last_checkpoint"},
+	{OpLedgerListCheckpoints, "ledger.list_checkpoints"},
+	{OpLedgerListSandboxes, "ledger.list_sandboxes"},
+	{OpLedgerGetSandbox, "ledger.get_sandbox"},
+	{OpLedgerFindSandbox, "ledger.find_sandbox"},
+	{OpLedgerDeleteSandbox, "ledger.delete_sandbox"},
+	{OpEnvironmentGet, "environment.get"},
+	{OpEnvironmentSave, "environment.save"},
+	{OpEnvironmentDelete, "environment.delete"},
+	{OpEnvironmentList, "environment.list"},
+	{OpSQLExec, "sql.exec"},
+	{OpBatchRead, "batch.read"},
+	{OpBatchCell, "batch.cell"},
+}
+
+// String returns the operation's name in ABI.md, or its number in hex.
+func (o Op) String() string {
+	for _, e := range opNames {
+		if e.op == o {
+			return e.name
+		}
+	}
+	return "0x" + strconv.FormatUint(uint64(o), 16)
+}
