@@ -17,7 +17,7 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrUnavailable: nothing was written and the same call may succeed later.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrUnknownOutcome: it may have been written; only the identical batch may be sent again.
+	// ErrUnknownOutcome: it may have been written; only the identical segments may be sent again.
 	ErrUnknownOutcome = errors.New("unknown outcome")
 	// ErrUnsupported: the store does not have this operation.
 	ErrUnsupported = errors.New("unsupported")

@@ -27,3 +27,37 @@ func Reserved(event string) bool {
 	}
 	return false
 }
+
+// CurrentName returns the dotted spelling of an event that an older generation of the reference
+// wrote in snake case, and any other name as it is. A ledger that was opened read-only, or that an
+// old program still writes to, has both.
+func CurrentName(event string) string {
+	switch event {
+	case "sandbox_created":
+		return EventSandboxCreated
+	case "checkpoint_created", "snapshot":
+		return EventCheckpointCreated
+	case "sandbox_paused":
+		return EventSandboxPaused
+	case "sandbox_resumed":
+		return EventSandboxResumed
+	case "sandbox_closed":
+		return EventSandboxClosed
+	case "exec_start":
+		return EventExecStarted
+	case "exec_event":
+		return EventExecOutput
+	case "exec_complete":
+		return EventExecCompleted
+	case "credential_bound":
+		return EventCredentialBound
+	case "credential_revoked":
+		return EventCredentialRevoked
+	case "egress_rule_added":
+		return EventEgressRuleAdded
+	case "egress_rule_removed":
+		return EventEgressRuleRemoved
+	default:
+		return event
+	}
+}

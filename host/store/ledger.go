@@ -38,8 +38,9 @@ type Head struct {
 }
 
 // Segment is the part of a batch that belongs to one sandbox. It is applied only while the
-// sandbox's head is (Epoch, Previous), and an identical segment is applied once however often it
-// is sent.
+// sandbox's head is (Epoch, Previous), and an identical segment (same ID and Hash) is applied once
+// however often it is sent: a batch whose segments were all applied before is acknowledged, in
+// whatever company they came then.
 type Segment struct {
 	Key      Key
 	Epoch    uint64
@@ -58,15 +59,17 @@ type Batch struct {
 // Page is one page of entries.
 type Page struct {
 	Entries []Entry
-	Cursor  []byte // where the next page starts, opaque to all but the store
-	More    bool
+	// Cursor is where the next page starts, opaque to all but the store. It is good also when More
+	// is false: entries that are appended later follow it. Empty is the beginning.
+	Cursor []byte
+	More   bool
 }
 
 // ReadOptions bounds a page. Zero lets the store choose.
 type ReadOptions struct {
-	Cursor   []byte
-	Limit    int
-	MaxBytes int64
+	Cursor   []byte // of the page before; empty starts at the beginning
+	Limit    int    // most entries
+	MaxBytes int64  // the page ends with the entry that passes this; it has one entry at least
 }
 
 // Status of a sandbox in the ledger.
@@ -94,7 +97,7 @@ type Details struct {
 type ListOptions struct {
 	Name       string
 	Status     string
-	Limit      *uint64
+	Limit      *uint64 // most sandboxes in this page, counted after the other filters
 	Before     *int64 // strictly smaller StartedAt, Unix milliseconds
 	RunID      string
 	ResourceID string
@@ -132,7 +135,8 @@ type Ledger interface {
 	OpenLedger(ctx context.Context, key Key) (Head, error)
 	// Append is atomic and durable when it returns nil. It returns ErrConflict when a segment's
 	// epoch or previous hash is not the head's, with a *SegmentError that names the segment, and
-	// ErrUnknownOutcome when only a retry of the identical batch can tell.
+	// ErrUnknownOutcome when only a retry of the identical segments can tell. A batch with nothing
+	// in it is nil.
 	Append(ctx context.Context, batch *Batch) error
 	// Read pages through a sandbox's entries by (TS, ID); an unknown key gives an empty page.
 	Read(ctx context.Context, key Key, opts ReadOptions) (Page, error)
@@ -146,7 +150,8 @@ type Ledger interface {
 	// GetSandbox and FindSandbox return ErrNotFound also for ledgers without sandbox.created.
 	GetSandbox(ctx context.Context, key Key) (Details, error)
 	FindSandbox(ctx context.Context, sandboxID string) (Details, error)
-	// DeleteSandbox removes a sandbox's entries and returns how many went; an unknown key is 0.
+	// DeleteSandbox removes a sandbox's entries and returns how many went; an unknown key is 0. A
+	// driver that had claimed it can't write to it any more (ErrConflict).
 	DeleteSandbox(ctx context.Context, key Key) (uint64, error)
 
 	Environments
