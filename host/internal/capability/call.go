@@ -2,24 +2,46 @@ package capability
 
 import "github.com/alineo-labs/alineo-host/abi"
 
+// MaxKept bounds the memory of the rows that a guest's own programs leave behind handles during one
+// call, bytes.
+const MaxKept int64 = 256 << 20
+
+// keptOverhead is charged for a handle beside its rows, so that empty ones are bounded too.
+const keptOverhead = 4 << 10
+
 // Rows is a table that stays on the host while a guest works with its handle.
 type Rows interface {
 	Len() int
 	Columns() int
-	// Value returns one cell as a view that lives as long as the Rows.
+	// Value returns one cell as a view that lives as long as the Rows. The row is below Len and the
+	// column below Columns.
 	Value(row, column int) abi.Value
 }
 
 // Call is what one call to a guest may name by handle. Handles die with the call. A Call is used by
-// one goroutine at a time.
+// one goroutine at a time; its zero value is ready.
 type Call struct {
 	rows []Rows
+	kept int64
 }
 
 // Put lends rows to the guest for the rest of the call and returns their handle, never 0.
 func (c *Call) Put(rows Rows) uint64 {
 	c.rows = append(c.rows, rows)
 	return uint64(len(c.rows))
+}
+
+// Room reports whether the guest's programs may leave count more results of that many bytes
+// together behind handles. A nil Call has no room.
+func (c *Call) Room(count int, size int64) bool {
+	return c != nil && size <= MaxKept && c.kept+size+int64(count)*keptOverhead <= MaxKept
+}
+
+// Keep is Put for the result of a guest's own program: its memory, bytes, counts against MaxKept.
+// Ask Room before.
+func (c *Call) Keep(rows Rows, size int64) uint64 {
+	c.kept += size + keptOverhead
+	return c.Put(rows)
 }
 
 // Get returns what a handle names.

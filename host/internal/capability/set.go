@@ -1,0 +1,117 @@
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/abi"
+)
+
+// SetOptions says what a plugin is granted.
+type SetOptions struct {
+	Plugin    string              // its name in alineo.toml
+	Databases map[string]Database // by the name that the guest uses
+	Logger    hclog.Logger        // nil logs nothing
+}
+
+// Set is what one plugin was granted. It is safe for concurrent use by the plugin's instances.
+type Set struct {
+	plugin    string
+	databases map[string]Database
+	logger    hclog.Logger
+	programs  sync.Pool // of *abi.SQLExec
+	tables    sync.Pool // of *[]byte, for batch.read
+}
+
+// NewSet returns the set of one plugin.
+func NewSet(opts SetOptions) *Set {
+	s := &Set{plugin: opts.Plugin, databases: maps.Clone(opts.Databases), logger: opts.Logger}
+	if s.logger == nil {
+		s.logger = hclog.NewNullLogger()
+	}
+	return s
+}
+
+// Plugin returns the name of the plugin.
+func (s *Set) Plugin() string { return s.plugin }
+
+// Logger returns the logger that the guest's log lines go to, never nil.
+func (s *Set) Logger() hclog.Logger { return s.logger }
+
+// Databases returns the names of the granted databases, sorted.
+func (s *Set) Databases() []string {
+	return slices.Sorted(maps.Keys(s.databases))
+}
+
+// Database returns a granted database by name.
+func (s *Set) Database(name string) (Database, bool) {
+	db, ok := s.databases[name]
+	return db, ok
+}
+
+// Granted returns nil when the plugin has what it wants, or an error that says what to add to
+// alineo.toml.
+func (s *Set) Granted(want abi.Want) error {
+	switch want.Name {
+	case "log":
+		return nil
+	case "sql":
+		if _, ok := s.databases[want.Resource]; ok {
+			return nil
+		}
+		return fmt.Errorf("plugin %q wants the SQL database %q (%s), which alineo.toml does not grant; add\n"+
+			"[plugins.%s.sql.%s]\ndriver = \"sqlite\"\npath = \"./%s.db\"",
+			s.plugin, want.Resource, reason(want), key(s.plugin), key(want.Resource), fileName(want.Resource))
+	default:
+		return fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\" and \"log\"",
+			s.plugin, want.Name, want.Resource, reason(want))
+	}
+}
+
+func reason(want abi.Want) string {
+	if want.Reason == "" {
+		return "it gives no reason"
+	}
+	return want.Reason
+}
+
+// key writes a name as a TOML key: bare when that is allowed, quoted otherwise.
+func key(name string) string {
+	if name != "" && !slices.ContainsFunc([]byte(name), notBare) {
+		return name
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+// fileName is a harmless name for a file to propose.
+func fileName(resource string) string {
+	if resource != "" && !slices.ContainsFunc([]byte(resource), notBare) {
+		return resource
+	}
+	return "data"
+}
+
+func notBare(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		return false
+	default:
+		return true
+	}
+}
+
+// Close closes the granted databases, each once, and joins their errors.
+func (s *Set) Close() error {
+	var errs []error
+	for _, name := range s.Databases() {
+		if err := s.databases[name].Close(); err != nil {
+			errs = append(errs, fmt.Errorf("closing database %q of plugin %q: %w", name, s.plugin, err))
+		}
+	}
+	return errors.Join(errs...)
+}
