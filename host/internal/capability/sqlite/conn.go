@@ -1,0 +1,210 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// scratchSize is enough for two out-parameters and for a list of two variable arguments.
+const scratchSize = 16
+
+// journalLimit is what the write-ahead log is cut to when it starts over, bytes.
+const journalLimit = 64 << 20
+
+// conn is one connection. It is used by one goroutine at a time.
+type conn struct {
+	tls     *libc.TLS
+	db      uintptr
+	scratch uintptr
+	hooks   *hooks
+	arena   arena
+	cache   statements
+	total   int64 // sqlite3_total_changes after the last run
+
+	begin, beginImmediate, commit, rollback *stmt
+}
+
+// connOptions say what kind of connection to open.
+type connOptions struct {
+	path        string
+	create      bool
+	queryOnly   bool
+	synchronous string
+	hooks       hooks
+}
+
+// openConn opens a connection that is ready for a guest's statements.
+func openConn(opts connOptions) (*conn, error) {
+	h := opts.hooks
+	c := &conn{tls: libc.NewTLS(), hooks: &h}
+	c.arena.tls = c.tls
+	c.hooks.trusted = true
+	defer func() { c.hooks.trusted = false }()
+	if err := c.open(opts); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *conn) open(opts connOptions) (err error) {
+	if c.scratch, err = allocate(c.tls, scratchSize); err != nil {
+		return err
+	}
+	path, err := allocateString(c.tls, opts.path)
+	if err != nil {
+		return err
+	}
+	defer free(c.tls, path)
+	flags := int32(lib.SQLITE_OPEN_READWRITE | lib.SQLITE_OPEN_NOMUTEX | lib.SQLITE_OPEN_EXRESCODE)
+	if opts.create {
+		flags |= lib.SQLITE_OPEN_CREATE
+	}
+	rc := lib.Xsqlite3_open_v2(c.tls, path, c.scratch, flags, 0)
+	c.db = *(*uintptr)(pointer(c.scratch)) // also set by most failures
+	if rc != lib.SQLITE_OK {
+		return fmt.Errorf("opening: %w", c.failure(rc))
+	}
+	if rc := lib.Xsqlite3_busy_handler(c.tls, c.db, functionPointer(onBusy), c.hooksAddress()); rc != lib.SQLITE_OK {
+		return fmt.Errorf("setting busy handler: %w", c.failure(rc))
+	}
+	lib.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, functionPointer(onProgress), c.hooksAddress())
+	if err := c.configure(opts); err != nil {
+		return err
+	}
+	if err := c.guard(); err != nil {
+		return err
+	}
+	for _, own := range []struct {
+		st  **stmt
+		sql string
+	}{{&c.begin, "BEGIN"}, {&c.beginImmediate, "BEGIN IMMEDIATE"}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"}} {
+		if *own.st, err = c.prepare(own.sql); err != nil {
+			return fmt.Errorf("preparing %s: %w", own.sql, err)
+		}
+	}
+	return nil
+}
+
+// configure sets what belongs to the grant.
+func (c *conn) configure(opts connOptions) error {
+	if opts.queryOnly {
+		return c.pragma("query_only = 1")
+	}
+	// Asking for WAL fails at once when another process is doing the same.
+	for tries := int32(0); ; tries++ {
+		err := c.pragma("journal_mode = WAL")
+		failed := new(sqliteError)
+		switch {
+		case err == nil:
+		case errors.As(err, &failed) && failed.primary() == lib.SQLITE_BUSY && c.hooks.wait(tries):
+			continue
+		case errors.As(err, &failed) && failed.primary() == lib.SQLITE_READONLY:
+			// It can still be read as it is; writing says that it is read-only.
+		default:
+			return err
+		}
+		break
+	}
+	return errors.Join(
+		c.pragma("synchronous = "+opts.synchronous),
+		c.pragma(fmt.Sprintf("journal_size_limit = %d", journalLimit)),
+	)
+}
+
+// pragma runs one of the host's own.
+func (c *conn) pragma(setting string) error {
+	_, err := c.query("PRAGMA " + setting)
+	return err
+}
+
+// query runs one of the host's own statements and returns the first cell of its first row as text.
+func (c *conn) query(sql string) (first string, err error) {
+	trusted := c.hooks.trusted
+	c.hooks.trusted = true
+	defer func() { c.hooks.trusted = trusted }()
+	st, err := c.prepare(sql)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", sql, err)
+	}
+	defer c.finalize(st)
+	rc := lib.Xsqlite3_step(c.tls, st.handle)
+	if rc == lib.SQLITE_ROW {
+		first = strings.Clone(text(lib.Xsqlite3_column_text(c.tls, st.handle, 0)))
+		rc = lib.Xsqlite3_step(c.tls, st.handle)
+	}
+	for rc == lib.SQLITE_ROW {
+		rc = lib.Xsqlite3_step(c.tls, st.handle)
+	}
+	if rc != lib.SQLITE_DONE {
+		return "", fmt.Errorf("%s: %w", sql, c.failure(rc))
+	}
+	return first, nil
+}
+
+// control runs one of the four statements of a transaction.
+func (c *conn) control(st *stmt) error {
+	c.hooks.trusted = true
+	rc := lib.Xsqlite3_step(c.tls, st.handle)
+	c.hooks.trusted = false
+	if rc == lib.SQLITE_DONE {
+		lib.Xsqlite3_reset(c.tls, st.handle)
+		return nil
+	}
+	err := c.failure(rc)
+	lib.Xsqlite3_reset(c.tls, st.handle)
+	return err
+}
+
+// inTransaction reports whether a transaction is open.
+func (c *conn) inTransaction() bool {
+	return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0
+}
+
+// moved reports whether the file was renamed or removed since it was opened.
+func (c *conn) moved() bool {
+	lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_HAS_MOVED, c.scratch)
+	return *(*int32)(pointer(c.scratch)) != 0
+}
+
+// failure returns the error of a call that answered rc.
+func (c *conn) failure(rc int32) error {
+	if c.db == 0 {
+		return &sqliteError{code: rc, text: text(lib.Xsqlite3_errstr(c.tls, rc))}
+	}
+	e := &sqliteError{code: lib.Xsqlite3_extended_errcode(c.tls, c.db), text: text(lib.Xsqlite3_errmsg(c.tls, c.db))}
+	if e.primary() != rc&0xff { // the handle remembers another one
+		e.code, e.text = rc, text(lib.Xsqlite3_errstr(c.tls, rc))
+	}
+	return e
+}
+
+func (c *conn) hooksAddress() uintptr { return uintptr(unsafe.Pointer(c.hooks)) }
+
+// close releases everything; an open transaction is rolled back by SQLite.
+func (c *conn) close() error {
+	for _, st := range c.cache.byText {
+		c.finalize(st)
+	}
+	c.cache = statements{}
+	for _, st := range []*stmt{c.begin, c.beginImmediate, c.commit, c.rollback} {
+		c.finalize(st)
+	}
+	var err error
+	if c.db != 0 {
+		c.hooks.trusted, c.hooks.done = true, nil
+		if rc := lib.Xsqlite3_close_v2(c.tls, c.db); rc != lib.SQLITE_OK {
+			err = fmt.Errorf("closing: %w", c.failure(rc))
+		}
+		c.db = 0
+	}
+	c.arena.close()
+	free(c.tls, c.scratch)
+	c.scratch = 0
+	c.tls.Close()
+	return err
+}

@@ -1,0 +1,147 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/alineo-labs/alineo-host/abi"
+)
+
+// Sentences for what an operator can do something about. They go to guests too, so they name no path.
+const (
+	sentenceFull      = "the disk is full, or the database reached its largest size"
+	sentenceReadOnly  = "the database file is read-only"
+	sentenceMoved     = "the database file was moved or removed while it was open"
+	sentenceBusy      = "another process is writing to the database and did not finish in time"
+	sentenceCorrupt   = "the database file is damaged; restore it from a copy, or save what can be read with sqlite3's .recover"
+	sentenceNoDB      = "the file is not an SQLite database"
+	sentenceDirectory = "a folder is in place of the database file"
+	sentenceCantOpen  = "the database file can't be opened"
+	sentenceMemory    = "SQLite ran out of memory"
+	sentenceClosed    = "the database is closed"
+)
+
+func newError(code abi.Code, message string) *abi.Error {
+	return &abi.Error{Code: code, Message: message, Retryable: code == abi.CodeUnavailable}
+}
+
+// translate gives an error of SQLite the form that guests know. Guests never see a path: SQLite's own
+// texts have none, and errors of other origin become one sentence.
+func translate(err error) *abi.Error {
+	var e *sqliteError
+	if !errors.As(err, &e) {
+		var known *openError
+		if errors.As(err, &known) {
+			return newError(abi.CodeUnavailable, known.sentence)
+		}
+		return newError(abi.CodeInternal, "the database failed")
+	}
+	switch e.code {
+	case lib.SQLITE_CONSTRAINT_NOTNULL, lib.SQLITE_CONSTRAINT_CHECK, lib.SQLITE_CONSTRAINT_DATATYPE:
+		return newError(abi.CodeInvalid, e.text)
+	case lib.SQLITE_READONLY_DBMOVED:
+		return newError(abi.CodeUnavailable, sentenceMoved)
+	case lib.SQLITE_CANTOPEN_ISDIR:
+		return newError(abi.CodeUnavailable, sentenceDirectory)
+	case lib.SQLITE_IOERR_NOMEM:
+		return newError(abi.CodeResourceExhausted, sentenceMemory)
+	}
+	switch e.primary() {
+	case lib.SQLITE_CONSTRAINT:
+		return newError(abi.CodeConflict, e.text)
+	case lib.SQLITE_ERROR, lib.SQLITE_MISMATCH, lib.SQLITE_RANGE:
+		return newError(abi.CodeInvalid, e.text)
+	case lib.SQLITE_TOOBIG:
+		return newError(abi.CodeInvalid, "a value, a row or a statement is too large: "+e.text)
+	case lib.SQLITE_AUTH, lib.SQLITE_PERM:
+		return newError(abi.CodeDenied, e.text)
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
+		return newError(abi.CodeUnavailable, sentenceBusy)
+	case lib.SQLITE_SCHEMA:
+		return newError(abi.CodeUnavailable, "the database's schema changed meanwhile")
+	case lib.SQLITE_INTERRUPT:
+		return newError(abi.CodeDeadline, "interrupted")
+	case lib.SQLITE_FULL:
+		return newError(abi.CodeUnavailable, sentenceFull)
+	case lib.SQLITE_READONLY:
+		return newError(abi.CodeUnavailable, sentenceReadOnly)
+	case lib.SQLITE_CANTOPEN:
+		return newError(abi.CodeUnavailable, sentenceCantOpen)
+	case lib.SQLITE_IOERR:
+		return newError(abi.CodeUnavailable, "reading or writing the database file failed ("+strconv.Itoa(int(e.code))+")")
+	case lib.SQLITE_CORRUPT:
+		return newError(abi.CodeInternal, sentenceCorrupt)
+	case lib.SQLITE_NOTADB:
+		return newError(abi.CodeInvalid, sentenceNoDB)
+	case lib.SQLITE_NOMEM:
+		return newError(abi.CodeResourceExhausted, sentenceMemory)
+	default:
+		return newError(abi.CodeInternal, e.text)
+	}
+}
+
+// breaks reports whether the connection that an error came from is not to be used again.
+func breaks(err error) bool {
+	var e *sqliteError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.primary() {
+	case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY,
+		lib.SQLITE_PROTOCOL, lib.SQLITE_NOMEM, lib.SQLITE_INTERNAL, lib.SQLITE_MISUSE:
+		return true
+	default:
+		return false
+	}
+}
+
+// translateCommit is translate for COMMIT. When SQLite has ended the transaction by itself, only
+// those errors tell what is in the file that come before its last write: after a failed sync, the
+// commit may be there when the file is opened again.
+func translateCommit(err error, stillOpen bool) *abi.Error {
+	failure := translate(err)
+	if stillOpen {
+		return failure
+	}
+	var e *sqliteError
+	if errors.As(err, &e) {
+		switch e.primary() {
+		case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_CONSTRAINT:
+			return failure
+		}
+	}
+	return newError(abi.CodeUnknownOutcome, "the commit failed and may or may not be in the file: "+failure.Message)
+}
+
+// ended says why a context ended. Nothing was done, so the same request may be made again.
+func ended(ctx context.Context, when string) *abi.Error {
+	why := "the deadline passed "
+	if errors.Is(ctx.Err(), context.Canceled) {
+		why = "the call was cancelled "
+	}
+	return &abi.Error{Code: abi.CodeDeadline, Message: why + when + "; nothing was done", Retryable: true}
+}
+
+// at adds the place to an error.
+func at(failure *abi.Error, step, row int) *abi.Error {
+	if failure.Details == nil {
+		failure.Details = make(map[string]string, 2)
+	}
+	failure.Details[abi.DetailStep] = strconv.Itoa(step)
+	if row >= 0 {
+		failure.Details[abi.DetailRow] = strconv.Itoa(row)
+	}
+	return failure
+}
+
+// openError is a file that can't be opened, for a reason that was found outside of SQLite.
+type openError struct {
+	sentence string // for anyone
+	err      error  // for the operator, with the path
+}
+
+func (e *openError) Error() string { return e.sentence + ": " + e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }

@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"time"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// progressSteps is how many steps of its virtual machine SQLite makes before it asks whether to go
+// on: some ten microseconds.
+const progressSteps = 1000
+
+// hooks is what SQLite's callbacks of one connection work with. SQLite holds its address; the
+// connection keeps it alive. Callbacks run inside the call that caused them, on its goroutine.
+type hooks struct {
+	done    <-chan struct{} // closed when the running program shall stop; nil never
+	timeout time.Duration   // longest wait for another's lock
+	waiting time.Time       // since when
+	trusted bool            // the statement is the host's own
+	denied  string          // why the authorizer refused, for the guest
+}
+
+// stopped reports whether the running program's context has ended.
+func (h *hooks) stopped() bool {
+	select {
+	case <-h.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait sleeps before the next try for a lock, and reports whether to try.
+func (h *hooks) wait(tries int32) bool {
+	now := time.Now()
+	if tries == 0 {
+		h.waiting = now
+	}
+	// 1, 2, 4 … 32 ms: a commit of another process takes a few.
+	pause := time.Millisecond << min(tries, 5)
+	left := h.timeout - now.Sub(h.waiting)
+	if left <= 0 {
+		return false
+	}
+	timer := time.NewTimer(min(pause, left))
+	defer timer.Stop()
+	select {
+	case <-h.done:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// onProgress is the progress handler; any answer but 0 interrupts.
+func onProgress(_ *libc.TLS, arg uintptr) int32 {
+	if (*hooks)(pointer(arg)).stopped() {
+		return 1
+	}
+	return 0
+}
+
+// onBusy is the busy handler; 0 gives up.
+func onBusy(_ *libc.TLS, arg uintptr, tries int32) int32 {
+	if (*hooks)(pointer(arg)).wait(tries) {
+		return 1
+	}
+	return 0
+}
+
+// onAuthorize is the authorizer.
+func onAuthorize(_ *libc.TLS, arg uintptr, action int32, first, second, _, _ uintptr) int32 {
+	h := (*hooks)(pointer(arg))
+	if h.trusted {
+		return lib.SQLITE_OK
+	}
+	reason := refusal(action, first, second)
+	if reason == "" {
+		return lib.SQLITE_OK
+	}
+	h.denied = reason
+	return lib.SQLITE_DENY
+}

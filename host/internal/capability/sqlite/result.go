@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"fmt"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+)
+
+// result collects the rows of one step.
+type result struct {
+	place    abi.SQLResult
+	page     *capability.Page // nil when no rows are kept
+	maxRows  int
+	maxBytes int64
+	full     bool // a bound was reached
+	more     bool // and there was another row
+	affected uint64
+}
+
+// newResult applies the host's bounds to those of a step.
+func newResult(step *abi.SQLStep) result {
+	r := result{place: step.Result}
+	switch step.Result {
+	case abi.ResultInline:
+		r.maxBytes = int64(clamp(step.MaxBytes, DefaultInlineBytes, MaxInlineBytes))
+	case abi.ResultHandle:
+		r.maxBytes = int64(clamp(step.MaxBytes, MaxHandleBytes, MaxHandleBytes))
+	default:
+		return r
+	}
+	r.page = new(capability.Page)
+	r.maxRows = int(clamp(step.MaxRows, MaxRows, MaxRows))
+	return r
+}
+
+func clamp(asked, byDefault, most uint64) uint64 {
+	if asked == 0 {
+		return byDefault
+	}
+	return min(asked, most)
+}
+
+// add copies the row that a statement stands at; it returns false when SQLite ran out of memory.
+func (r *result) add(c *conn, st *stmt) bool {
+	if r.page.Columns() == 0 {
+		r.page.Reset(st.columns)
+	}
+	for i := range int32(st.columns) {
+		switch lib.Xsqlite3_column_type(c.tls, st.handle, i) {
+		case lib.SQLITE_INTEGER:
+			r.page.AppendInt(int64(lib.Xsqlite3_column_int64(c.tls, st.handle, i)))
+		case lib.SQLITE_FLOAT:
+			r.page.AppendReal(lib.Xsqlite3_column_double(c.tls, st.handle, i))
+		case lib.SQLITE_TEXT:
+			address := lib.Xsqlite3_column_text(c.tls, st.handle, i)
+			if address == 0 {
+				return false
+			}
+			r.page.AppendBytes(abi.KindText, c.column(st, i, address))
+		case lib.SQLITE_BLOB:
+			address := lib.Xsqlite3_column_blob(c.tls, st.handle, i)
+			r.page.AppendBytes(abi.KindBlob, c.column(st, i, address))
+		default:
+			r.page.AppendNull()
+		}
+	}
+	r.full = r.page.Len() >= r.maxRows || r.page.WireSize() > r.maxBytes
+	return true
+}
+
+// column views the bytes of a column; it is asked for its size after its address, as SQLite wants.
+func (c *conn) column(st *stmt, i int32, address uintptr) []byte {
+	n := lib.Xsqlite3_column_bytes(c.tls, st.handle, i)
+	if address == 0 || n <= 0 {
+		return nil
+	}
+	return bytesAt(address, int(n))
+}
+
+// check refuses what does not fit into a reply.
+func (r *result) check() *abi.Error {
+	if r.place == abi.ResultInline && r.page.WireSize() > MaxInlineBytes {
+		return newError(abi.CodeResourceExhausted,
+			fmt.Sprintf("the rows take %d bytes, more than the %d that a reply may carry; ask for a handle", r.page.WireSize(), MaxInlineBytes))
+	}
+	return nil
+}
+
+// reply writes the result down; rows for a handle are kept by call.
+func (r *result) reply(call *capability.Call) abi.SQLStepResult {
+	out := abi.SQLStepResult{Affected: r.affected, More: r.more}
+	if r.page == nil {
+		return out
+	}
+	rows := r.page.Len()
+	out.RowCount = uint64(rows)
+	if r.place == abi.ResultInline {
+		out.Rows = r.page.AppendTable(make([]byte, 0, abi.TableHeader+r.page.WireSize()))
+		return out
+	}
+	out.Handle = call.Keep(r.page, r.page.Memory())
+	if rows > 0 {
+		out.Last = r.page.AppendRow(nil, rows-1, MaxLastCell)
+	}
+	return out
+}
