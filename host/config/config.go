@@ -1,0 +1,127 @@
+package config
+
+// Config is the decoded file. The zero value is not useful: start from Default or Load.
+//
+// It may be read by several goroutines once it is no longer changed.
+type Config struct {
+	Sandbox Sandbox           `toml:"sandbox"`
+	Ledger  Ledger            `toml:"ledger"`
+	Plugins map[string]Plugin `toml:"plugins"`
+	Engine  Engine            `toml:"engine"`
+	Log     Log               `toml:"log"`
+
+	file    string
+	dir     string
+	index   index             // where each key stands in the file
+	origins map[string]Origin // where each value that is not a default came from
+	moved   map[string]string // keys that were filled from another key of the file
+}
+
+// Sandbox says where sandboxes run.
+type Sandbox struct {
+	// URL is Embedded or the base URL of an OpenSandbox server.
+	URL string `toml:"url"`
+	// APIKey is sent to the server; empty: none.
+	APIKey Secret `toml:"api_key"`
+	// UseServerProxy reaches into sandboxes through the server instead of directly.
+	UseServerProxy bool `toml:"use_server_proxy"`
+	// MaxConcurrency is how many sandboxes may be open at once; 0: no limit.
+	MaxConcurrency int `toml:"max_concurrency"`
+	// Image is what a sandbox is made from when nothing else is asked for.
+	Image string `toml:"image"`
+	// Timeout is how long the server keeps a sandbox; 0: the server's own rule (embedded: until closed).
+	Timeout Duration `toml:"timeout"`
+}
+
+// Ledger says what records the events.
+type Ledger struct {
+	// Plugin is a name under [plugins], or a bundled one.
+	Plugin string `toml:"plugin"`
+	// DigestKey keys the digests by which resume compares a step's directory and environment with
+	// what was recorded; unset: digests are not keyed.
+	DigestKey Secret `toml:"digest_key"`
+	// DigestKeyID names the key in the ledger, so that a changed key is "not comparable" and never
+	// "different".
+	DigestKeyID string `toml:"digest_key_id"`
+}
+
+// Plugin is one WebAssembly guest.
+type Plugin struct {
+	// Source is the path of the module; empty: the bundled plugin of this name.
+	Source string `toml:"source,path"`
+	// SHA256 is the module's digest in hex. Every module that is not bundled is pinned by it.
+	SHA256 string `toml:"sha256"`
+	// Limits bound what the guest may use.
+	Limits Limits `toml:"limits"`
+	// SQL holds the databases that the guest is granted, by the name it asks for.
+	SQL map[string]SQL `toml:"sql"`
+	// Config is handed to the guest as it is, references resolved.
+	Config map[string]any `toml:"config"`
+}
+
+// Limits bound one plugin.
+type Limits struct {
+	// Memory is the most linear memory an instance may have.
+	Memory Size `toml:"memory"`
+	// Deadline is the longest that one call may take.
+	Deadline Duration `toml:"deadline"`
+	// StartDeadline is the longest that starting an instance may take.
+	StartDeadline Duration `toml:"start_deadline"`
+	// Instances is how many calls may run at once.
+	Instances int `toml:"instances"`
+	// MaxRequest and MaxResponse bound what crosses in one call.
+	MaxRequest  Size `toml:"max_request"`
+	MaxResponse Size `toml:"max_response"`
+	// LogLines is how many lines a second the guest may log.
+	LogLines int `toml:"log_lines"`
+}
+
+// SQL is a database that a guest is granted. The guest knows its name, nothing else of it.
+type SQL struct {
+	// Driver is "sqlite".
+	Driver string `toml:"driver"`
+	// Path is the database file, or Memory.
+	Path string `toml:"path,path"`
+	// Synchronous is "full" (a commit survives a power cut) or "normal" (survives a crash of the
+	// process only).
+	Synchronous string `toml:"synchronous"`
+	// BusyTimeout is how long to wait for another process that writes to the file.
+	BusyTimeout Duration `toml:"busy_timeout"`
+}
+
+// Engine is the embedded sandbox engine.
+type Engine struct {
+	// Data is the directory that holds sandboxes and snapshots.
+	Data string `toml:"data,path"`
+	// AllowReduced lets the engine run with weaker isolation where the kernel refuses the full one.
+	AllowReduced bool `toml:"allow_reduced"`
+	// Isolation is "auto", or the one form to use: "namespaces", "reduced" or "none".
+	Isolation string `toml:"isolation"`
+	// Init is an alineo-host binary that can start a sandbox's first process; empty: this program.
+	Init string `toml:"init,path"`
+	// Images maps image names to HostImage or a directory.
+	Images map[string]string `toml:"images"`
+}
+
+// Log says what the host logs.
+type Log struct {
+	// Level is trace, debug, info, warn, error or off.
+	Level string `toml:"level"`
+	// JSON writes one JSON object a line.
+	JSON bool `toml:"json"`
+}
+
+// Words that the file uses.
+const (
+	Embedded  = "embedded" // sandbox.url: the engine in this process
+	HostImage = "host"     // an image: the machine's own root file system
+	Memory    = ":memory:" // a database that lives as long as the process
+	SQLite    = "sqlite"   // the bundled ledger plugin, and the driver of its database
+	LedgerDB  = "ledger"   // the database that a ledger plugin asks for
+)
+
+// File is the file that was read, as it was named; empty when there was none.
+func (c *Config) File() string { return c.file }
+
+// Dir is the directory that relative paths are relative to.
+func (c *Config) Dir() string { return c.dir }

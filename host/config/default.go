@@ -1,0 +1,38 @@
+package config
+
+import "time"
+
+// Default is the configuration of an empty file in an empty environment. Its paths are relative to
+// the working directory or start with ~/; Load makes them absolute.
+func Default() *Config {
+	c := &Config{
+		Sandbox: Sandbox{URL: Embedded, Image: HostImage},
+		Ledger:  Ledger{Plugin: SQLite},
+		Engine:  Engine{Data: "~/.local/share/alineo-host", Isolation: "auto"},
+		Log:     Log{Level: "info"},
+		dir:     ".",
+	}
+	c.fillBundled([]string{SQLite})
+	return c
+}
+
+// DefaultLimits are the limits of a plugin that names none.
+func DefaultLimits() Limits {
+	return Limits{
+		Memory:        64 << 20,
+		Deadline:      Duration(5 * time.Second),
+		StartDeadline: Duration(30 * time.Second),
+		Instances:     2,
+		MaxRequest:    4 << 20,
+		MaxResponse:   16 << 20,
+		LogLines:      100,
+	}
+}
+
+// DefaultSQL is a granted database of which only the path is given.
+func DefaultSQL() SQL {
+	return SQL{Driver: SQLite, Synchronous: "full", BusyTimeout: Duration(5 * time.Second)}
+}
+
+// defaultLedgerPath is where the bundled SQLite plugin keeps the ledger.
+const defaultLedgerPath = "./.alineo/ledger.db"

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// anyName stands in Keys for a name that the file chooses.
+const anyName = "NAME"
+
+// Keys are all keys that a file may have, as dotted paths in the order of Config, with NAME where
+// the file chooses the name and without what lies below a plugin's own config table.
+func Keys() []string {
+	return appendKeys(nil, "", reflect.TypeFor[Config]())
+}
+
+func appendKeys(keys []string, prefix string, t reflect.Type) []string {
+	names, fields := structKeys(t)
+	for i, name := range names {
+		path := prefix + name
+		switch ft := fields[i].Type; {
+		case ft.Kind() == reflect.Map && ft.Elem().Kind() == reflect.Struct:
+			keys = appendKeys(keys, path+"."+anyName+".", ft.Elem())
+		case ft.Kind() == reflect.Struct && ft != reflect.TypeFor[Secret]():
+			keys = appendKeys(keys, path+".", ft)
+		default:
+			keys = append(keys, path)
+		}
+	}
+	return keys
+}
+
+// structKeys are the keys of a struct's fields, in their order.
+func structKeys(t reflect.Type) (names []string, fields []reflect.StructField) {
+	for field := range t.Fields() {
+		if tag, ok := field.Tag.Lookup("toml"); ok {
+			name, _, _ := strings.Cut(tag, ",")
+			names = append(names, name)
+			fields = append(fields, field)
+		}
+	}
+	return names, fields
+}
+
+func cutLast(key string) (table, name string, found bool) {
+	if i := strings.LastIndexByte(key, '.'); i >= 0 {
+		return key[:i], key[i+1:], true
+	}
+	return "", key, false
+}
+
+// planned says whether a key is for a later version, and what to do without it. These are known by
+// name so that the answer is better than "unknown key".
+func planned(path toml.Key) (instead string, ok bool) {
+	table := [...]struct{ key, instead string }{
+		{"credentials", "the host has no credential broker, remove the table"},
+		{"runs", "the host has no durable runs, remove the table"},
+		{"secrets", "the host has no secrets for plugins, remove the table"},
+		{"serve", "the host does not run as a daemon, remove the table"},
+		{"telemetry", "the host sends no telemetry, remove the table"},
+		{"ledger.record", "the whole ledger is recorded, remove the key"},
+		{"ledger.redact", "nothing is redacted, remove the key and keep secrets out of commands and output"},
+		{"plugins.NAME.grant", "plugins are granted databases only, as [plugins.NAME.sql.DATABASE]"},
+		{"plugins.NAME.sql.NAME.dsn", "the only driver is sqlite, which takes a path"},
+	}
+	for _, later := range table {
+		pattern := strings.Split(later.key, ".")
+		if len(pattern) != len(path) {
+			continue
+		}
+		same := true
+		for i, part := range pattern {
+			same = same && (part == path[i] || part == anyName)
+		}
+		if same {
+			return later.instead, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// maxModule bounds the module whose digest is worked out for a message, in bytes.
+const maxModule = 256 << 20
+
+// ConfigJSON is what the guest gets to configure itself with: a JSON object.
+func (p Plugin) ConfigJSON() (json.RawMessage, error) {
+	if p.Config == nil {
+		return json.RawMessage("{}"), nil
+	}
+	text, err := json.Marshal(p.Config)
+	if err != nil {
+		return nil, fmt.Errorf("writing a plugin's configuration as JSON: %w", err)
+	}
+	return text, nil
+}
+
+// sugar turns path, synchronous and busy_timeout of the bundled SQLite plugin's own table into the
+// database that it is granted.
+func (d *decoder) sugar() {
+	p, ok := d.cfg.Plugins[SQLite]
+	if !ok || p.Source != "" || !slices.Contains(d.bundled, SQLite) {
+		return
+	}
+	db, granted := p.SQL[LedgerDB]
+	if !granted {
+		db = DefaultSQL()
+	}
+	names, fields := structKeys(reflect.TypeFor[SQL]())
+	for i, name := range names {
+		value, ok := p.Config[name]
+		if !ok || name == "driver" {
+			continue
+		}
+		delete(p.Config, name)
+		from := toml.Key{"plugins", SQLite, "config", name}
+		to := toml.Key{"plugins", SQLite, "sql", LedgerDB, name}
+		if d.now[to.String()] {
+			d.problem(from, "given twice, also as "+to.String())
+			continue
+		}
+		d.cfg.moved[to.String()] = from.String()
+		reference := d.cfg.origins[from.String()].Reference
+		d.note(from, reference)
+		d.cfg.origins[to.String()] = d.cfg.origins[from.String()]
+		if d.isBad(from.String()) {
+			d.bad[to.String()] = true
+			continue
+		}
+		// References are resolved already, so a text is taken as it is.
+		text, isText := value.(string)
+		field := reflect.ValueOf(&db).Elem().FieldByIndex(fields[i].Index)
+		if wrong := assign(field, value, text, isText, false); wrong != nil {
+			shown := describe(value)
+			if reference != "" {
+				shown = "the value of " + reference
+			}
+			d.problem(from, wrong.about(shown))
+			d.bad[to.String()] = true
+		}
+	}
+	if p.SQL == nil {
+		p.SQL = map[string]SQL{}
+	}
+	p.SQL[LedgerDB] = db
+	d.cfg.Plugins[SQLite] = p
+}
+
+// fillBundled completes the ledger's plugin when it is a bundled one of which the file says nothing
+// or not all.
+func (c *Config) fillBundled(bundled []string) {
+	name := c.Ledger.Plugin
+	if !slices.Contains(bundled, name) {
+		return
+	}
+	p, ok := c.Plugins[name]
+	if !ok {
+		p = Plugin{Limits: DefaultLimits()}
+	}
+	if name == SQLite && p.Source == "" {
+		db, granted := p.SQL[LedgerDB]
+		if !granted {
+			db = DefaultSQL()
+		}
+		if db.Path == "" {
+			db.Path = defaultLedgerPath
+		}
+		if p.SQL == nil {
+			p.SQL = map[string]SQL{}
+		}
+		p.SQL[LedgerDB] = db
+	}
+	if c.Plugins == nil {
+		c.Plugins = map[string]Plugin{}
+	}
+	c.Plugins[name] = p
+}
+
+// paths makes every path absolute.
+func (d *decoder) paths() {
+	fix := func(key string, path *string) {
+		if *path == "" || *path == Memory || d.isBad(key) {
+			return
+		}
+		fixed, err := d.cfg.resolvePath(*path)
+		if err != nil {
+			d.problem(parseKey(key), err.Error())
+			return
+		}
+		*path = fixed
+	}
+	c := d.cfg
+	fix("engine.data", &c.Engine.Data)
+	fix("engine.init", &c.Engine.Init)
+	for _, name := range sortedKeys(c.Engine.Images) {
+		if path := c.Engine.Images[name]; isPath(path) {
+			fix(toml.Key{"engine", "images", name}.String(), &path)
+			c.Engine.Images[name] = path
+		}
+	}
+	for _, name := range sortedKeys(c.Plugins) {
+		p := c.Plugins[name]
+		if _, remote := remoteScheme(p.Source); !remote {
+			fix(toml.Key{"plugins", name, "source"}.String(), &p.Source)
+		}
+		for _, db := range sortedKeys(p.SQL) {
+			sql := p.SQL[db]
+			fix(toml.Key{"plugins", name, "sql", db, "path"}.String(), &sql.Path)
+			p.SQL[db] = sql
+		}
+		c.Plugins[name] = p
+	}
+}
+
+// isPath tells a path from a name.
+func isPath(text string) bool {
+	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") ||
+		strings.HasPrefix(text, "../") || text == "~" || strings.HasPrefix(text, "~/")
+}
+
+func remoteScheme(source string) (scheme string, ok bool) {
+	scheme, _, ok = strings.Cut(source, "://")
+	return scheme, ok && scheme != "file"
+}
+
+// digestFile is the sha256 of a module in hex.
+func digestFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	var pathErr *fs.PathError
+	switch {
+	case errors.As(err, &pathErr):
+		return "", pathErr.Err
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", errors.New("not a regular file")
+	case info.Size() > maxModule:
+		return "", fmt.Errorf("larger than %s", Size(maxModule))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, io.LimitReader(f, maxModule))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,238 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/BurntSushi/toml"
+)
+
+const (
+	// wasmPage is the unit of a guest's memory.
+	wasmPage Size = 64 << 10
+	// maxMemory is what a 32-bit guest can address.
+	maxMemory Size = 4 << 30
+	// maxFrame bounds one request or response.
+	maxFrame Size = 1 << 30
+	// minDigestKey is the shortest key that digests are keyed with, in bytes.
+	minDigestKey = 16
+)
+
+// Validate checks what was put together in Go as Load checks a file: all problems at once, as
+// [Problems]. It changes nothing.
+func (c *Config) Validate(opts ...Option) error {
+	return c.check(newOptions(opts).bundled).asError()
+}
+
+// checker collects the problems of a decoded configuration.
+type checker struct {
+	*Config
+	bundled  []string
+	problems Problems
+}
+
+func (c *Config) check(bundled []string) Problems {
+	k := &checker{Config: c, bundled: bundled}
+	k.sandbox()
+	k.ledger()
+	for _, name := range sortedKeys(c.Plugins) {
+		k.plugin(name, c.Plugins[name])
+	}
+	k.engine()
+	k.oneOf("log.level", c.Log.Level, "trace", "debug", "info", "warn", "error", "off")
+	return k.problems
+}
+
+func (k *checker) add(key, format string, args ...any) {
+	k.problems = append(k.problems, k.Problem(key, fmt.Sprintf(format, args...)))
+}
+
+// shown is a value for a message, or its reference, which may lead to something private.
+func (k *checker) shown(key, value string) string {
+	switch origin := k.Origin(key); {
+	case origin.Kind == FromEnv:
+		return "its value"
+	case origin.Reference != "":
+		return "the value of " + origin.Reference
+	}
+	return quote(value)
+}
+
+func (k *checker) oneOf(key, value string, words ...string) {
+	if slices.Contains(words, value) {
+		return
+	}
+	k.add(key, "%s is not %s%s", k.shown(key, value), orList(words), didYouMean(value, words))
+}
+
+func (k *checker) atLeast(key string, value, least int) {
+	if value < least {
+		k.add(key, "%d is less than %d", value, least)
+	}
+}
+
+func (k *checker) sandbox() {
+	s := k.Sandbox
+	const key = "sandbox.url"
+	if s.URL != Embedded {
+		u, err := url.Parse(s.URL)
+		switch {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Opaque != "":
+			k.add(key, "%s is not %q or a URL such as \"https://sandboxes.example.com\"%s",
+				k.shown(key, s.URL), Embedded, didYouMean(s.URL, []string{Embedded}))
+		case u.User != nil:
+			k.add(key, "a URL with a user or password in it (give the key as api_key)")
+		case u.RawQuery != "" || u.Fragment != "":
+			k.add(key, "%s has a query or fragment, a base URL has none", k.shown(key, s.URL))
+		}
+	}
+	k.atLeast("sandbox.max_concurrency", s.MaxConcurrency, 0)
+	if s.Image == "" {
+		k.add("sandbox.image", "the name is empty (try %q)", HostImage)
+	}
+	k.duration("sandbox.timeout", s.Timeout, 0)
+}
+
+func (k *checker) ledger() {
+	l := k.Ledger
+	if _, defined := k.Plugins[l.Plugin]; !defined {
+		names := append(sortedKeys(k.Plugins), k.bundled...)
+		k.add("ledger.plugin", "%s is neither bundled nor a table under [plugins]%s",
+			k.shown("ledger.plugin", l.Plugin), didYouMean(l.Plugin, names))
+	}
+	if length := len(l.DigestKey.Reveal()); l.DigestKey.IsSet() && length < minDigestKey {
+		k.add("ledger.digest_key", "a key of %d bytes is too short to keep digests from being guessed "+
+			"(at least %d, for example from: openssl rand -hex 32)", length, minDigestKey)
+	}
+	switch {
+	case l.DigestKey.IsSet() && l.DigestKeyID == "":
+		k.add("ledger.digest_key", "a key needs an id, so that a later key is told from it "+
+			"(add: digest_key_id = \"1\")")
+	case !l.DigestKey.IsSet() && l.DigestKeyID != "":
+		k.add("ledger.digest_key_id", "an id of no key (add digest_key, or remove this)")
+	}
+}
+
+func (k *checker) plugin(name string, p Plugin) {
+	at := func(parts ...string) string {
+		return append(toml.Key{"plugins", name}, parts...).String()
+	}
+	k.source(name, p, at)
+	k.limits(p.Limits, at)
+	for _, db := range sortedKeys(p.SQL) {
+		k.sql(p.SQL[db], func(key string) string { return at("sql", db, key) })
+	}
+}
+
+func (k *checker) source(name string, p Plugin, at func(...string) string) {
+	key := at("source")
+	digest := regexp.MustCompile(`^[0-9a-f]{64}$`)
+	scheme, remote := remoteScheme(p.Source)
+	switch {
+	case p.Source == "" && !slices.Contains(k.bundled, name):
+		k.add(key, "no source, and no bundled plugin has this name%s (add: source = \"./%s.wasm\")",
+			didYouMean(name, k.bundled), name)
+		return
+	case p.Source == "" && p.SHA256 != "":
+		k.add(at("sha256"), "a digest without a source (the bundled plugin's digest is built in)")
+		return
+	case p.Source == "":
+		return
+	case remote:
+		k.add(key, "%s:// is not in this version yet: download the module and give its path", scheme)
+		return
+	}
+	info, err := os.Stat(p.Source)
+	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		k.add(key, "%s: %v", p.Source, err)
+		return
+	}
+	if !info.Mode().IsRegular() {
+		k.add(key, "%s is not a regular file", p.Source)
+		return
+	}
+	switch {
+	case digest.MatchString(p.SHA256):
+	case p.SHA256 == "":
+		k.add(key, "a plugin that is not bundled is pinned by its digest%s", pasteLine(p.Source))
+	default:
+		k.add(at("sha256"), "%s is not a sha256 digest, 64 hex digits in small letters%s",
+			k.shown(at("sha256"), p.SHA256), pasteLine(p.Source))
+	}
+}
+
+// pasteLine is the end of a message with the line that pins a module.
+func pasteLine(source string) string {
+	sum, err := digestFile(source)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (if you trust this file, add: sha256 = %q)", sum)
+}
+
+func (k *checker) limits(l Limits, at func(...string) string) {
+	k.size(at("limits", "memory"), l.Memory, wasmPage, maxMemory)
+	if l.Memory%wasmPage != 0 {
+		k.add(at("limits", "memory"), "%s is not a multiple of %s, the page of a guest's memory (try %q)",
+			l.Memory, wasmPage, (l.Memory+wasmPage-1)/wasmPage*wasmPage)
+	}
+	k.size(at("limits", "max_request"), l.MaxRequest, 1<<10, maxFrame)
+	k.size(at("limits", "max_response"), l.MaxResponse, 1<<10, maxFrame)
+	k.duration(at("limits", "deadline"), l.Deadline, 1)
+	k.duration(at("limits", "start_deadline"), l.StartDeadline, 1)
+	k.atLeast(at("limits", "instances"), l.Instances, 1)
+	k.atLeast(at("limits", "log_lines"), l.LogLines, 0)
+}
+
+func (k *checker) size(key string, size, least, most Size) {
+	switch {
+	case size < least:
+		k.add(key, "%s is less than %s", size, least)
+	case size > most:
+		k.add(key, "%s is more than %s", size, most)
+	}
+}
+
+func (k *checker) duration(key string, d, least Duration) {
+	if d < least {
+		k.add(key, "%s is not a time to wait", d)
+	}
+}
+
+func (k *checker) sql(db SQL, at func(key string) string) {
+	switch db.Driver {
+	case SQLite:
+	case "postgres":
+		k.add(at("driver"), "postgres is not in this version yet: the only driver is %q", SQLite)
+	default:
+		k.oneOf(at("driver"), db.Driver, SQLite)
+	}
+	if db.Path == "" && db.Driver == SQLite {
+		k.add(at("path"), "the database has no file (add: path = \"./data.db\", or %q)", Memory)
+	}
+	k.oneOf(at("synchronous"), db.Synchronous, "full", "normal")
+	k.duration(at("busy_timeout"), db.BusyTimeout, 1)
+}
+
+func (k *checker) engine() {
+	if k.Engine.Data == "" {
+		k.add("engine.data", "the path is empty")
+	}
+	k.oneOf("engine.isolation", k.Engine.Isolation, "auto", "namespaces", "reduced", "none")
+	for _, name := range sortedKeys(k.Engine.Images) {
+		key := toml.Key{"engine", "images", name}.String()
+		if value := k.Engine.Images[name]; value != HostImage && !isPath(value) {
+			k.add(key, "%s is not %q or a directory, written \"./…\", \"/…\" or \"~/…\"%s",
+				k.shown(key, value), HostImage, didYouMean(value, []string{HostImage}))
+		}
+	}
+}
