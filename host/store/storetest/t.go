@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// T is what a case needs of its runner. *testing.T is one.
+type T interface {
+	Helper()
+	Context() context.Context // ends when the case does
+	Cleanup(f func())
+	TempDir() string
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	FailNow()
+	Skipf(format string, args ...any)
+}
+
+// Runner is a T that can run parts. *testing.T is a Runner[*testing.T].
+type Runner[R any] interface {
+	T
+	Run(name string, f func(R)) bool
+}
+
+// Storage is one place where a ledger lies.
+type Storage struct {
+	// Open returns another handle on the storage. Handles are used and closed independently.
+	Open func(ctx context.Context) (store.Ledger, error)
+	// Insert adds rows to the base table as a foreign program would, behind the back of claims and
+	// heads. FeatureForeignRows needs it; else it may be nil.
+	Insert func(ctx context.Context, entries []store.Entry) error
+}
+
+// Feature is something that not every store has.
+type Feature string
+
+// Features.
+const (
+	// FeatureEnvironments: the four operations on environments. A store without it answers them
+	// with ErrUnsupported.
+	FeatureEnvironments Feature = "environments"
+	// FeatureReadAll: ReadAll. A store without it answers with ErrUnsupported.
+	FeatureReadAll Feature = "read all"
+	// FeatureHandles: several handles on one storage see each other's writes.
+	FeatureHandles Feature = "handles"
+	// FeaturePersistent: what was written is there after the last handle was closed.
+	FeaturePersistent Feature = "persistent"
+	// FeatureVerbatim: payloads come back byte for byte, not just as the same JSON value.
+	FeatureVerbatim Feature = "verbatim"
+	// FeatureForeignRows: Storage.Insert is there.
+	FeatureForeignRows Feature = "foreign rows"
+)
+
+// AllFeatures returns every feature.
+func AllFeatures() []Feature {
+	return []Feature{
+		FeatureEnvironments, FeatureReadAll, FeatureHandles, FeaturePersistent, FeatureVerbatim, FeatureForeignRows,
+	}
+}
+
+// Case is one rule.
+type Case struct {
+	Name  string // "append/atomic"
+	Rule  string // one sentence
+	Needs []Feature
+	run   func(*env)
+}
+
+// Cases returns every rule, in the order in which they run.
+func Cases() []Case {
+	var cases []Case
+	for _, group := range [...][]Case{
+		appendCases(), fencingCases(), readCases(), checkpointCases(), listingCases(), sandboxCases(),
+		environmentCases(), handleCases(), undeclaredCases(),
+	} {
+		cases = append(cases, group...)
+	}
+	return cases
+}
+
+// Run runs every case as a part of t. fresh makes storage with nothing in it.
+func Run[R Runner[R]](t R, fresh func(T) Storage, features ...Feature) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t R) { c.runWith(t, fresh, features) })
+	}
+}
+
+func (c Case) runWith(t T, fresh func(T) Storage, features []Feature) {
+	t.Helper()
+	has := make(map[Feature]bool, len(features))
+	for _, f := range features {
+		has[f] = true
+	}
+	for _, need := range c.Needs {
+		if !has[need] {
+			t.Skipf("not run: the store doesn't declare the feature %q", string(need))
+		}
+	}
+	e := &env{T: t, ctx: t.Context(), has: has, storage: fresh(t)}
+	e.Ledger = e.open()
+	c.run(e)
+}
