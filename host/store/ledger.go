@@ -98,7 +98,7 @@ type ListOptions struct {
 	Name       string
 	Status     string
 	Limit      *uint64 // most sandboxes in this page, counted after the other filters
-	Before     *int64 // strictly smaller StartedAt, Unix milliseconds
+	Before     *int64  // strictly smaller StartedAt, Unix milliseconds
 	RunID      string
 	ResourceID string
 	TeamID     string
