@@ -16,6 +16,15 @@ const (
 	KindBlob Kind = 6
 )
 
+// String returns the tag's name in ABI.md.
+func (k Kind) String() string {
+	names := [...]string{"null", "i64", "f64", "bool", "text", "json", "blob"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
+}
+
 // Value is one cell. Bytes is a view: of a string, of a table or of guest memory; it must not be
 // written to and lives as long as what it views.
 type Value struct {
@@ -30,6 +39,17 @@ var Null = Value{}
 
 // Int returns an i64 value.
 func Int(v int64) Value { return Value{Kind: KindInt, Int: v} }
+
+// Real returns an f64 value.
+func Real(v float64) Value { return Value{Kind: KindReal, Real: v} }
+
+// Bool returns a bool value.
+func Bool(v bool) Value {
+	if v {
+		return Value{Kind: KindBool, Int: 1}
+	}
+	return Value{Kind: KindBool}
+}
 
 // Text returns a text value that views s.
 func Text(s string) Value {
