@@ -106,12 +106,12 @@ table = 1
 func TestProblemsAreErrors(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse("a.toml", []byte("x = 1\ny = 2\n"), config.WithEnv(noEnv))
-	var all config.Problems
-	if !errors.As(err, &all) || len(all) != 2 {
+	all, ok := errors.AsType[config.Problems](err)
+	if !ok || len(all) != 2 {
 		t.Fatalf("%#v", err)
 	}
-	var one config.Problem
-	if !errors.As(err, &one) || one.Key != "x" || one.Position.Line != 1 {
+	one, ok := errors.AsType[config.Problem](err)
+	if !ok || one.Key != "x" || one.Position.Line != 1 {
 		t.Errorf("%#v", one)
 	}
 }
@@ -228,8 +228,7 @@ func FuzzParse(f *testing.F) {
 		// What fuzzing comes up with must not open files.
 		text = bytes.ReplaceAll(text, []byte("file:"), []byte("fill:"))
 		cfg, err := config.Parse("a.toml", text, config.WithEnv(func(name string) (string, bool) { return name, true }))
-		var problems config.Problems
-		if errors.As(err, &problems) {
+		if problems, ok := errors.AsType[config.Problems](err); ok {
 			lines := bytes.Count(text, []byte("\n")) + 1
 			for _, p := range problems {
 				if p.Message == "" || p.Position.Line < 0 || p.Position.Line > lines {

@@ -147,7 +147,7 @@ func (d *decoder) note(path toml.Key, reference string) {
 func (d *decoder) scalar(path toml.Key, into reflect.Value, from any) {
 	text, isText := from.(string)
 	shown := describe(from)
-	if _, secret := into.Interface().(Secret); secret && !isText {
+	if into.Type() == reflect.TypeFor[Secret]() && !isText {
 		shown = "what stands here" // a secret is not printed, even one of a wrong type
 	}
 	reference := ""

@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 func outcome(t *testing.T, dir string) string {
 	t.Helper()
 	cfg, err := config.Load(filepath.Join(dir, config.FileName), config.WithEnv(envOf(t, dir)))
-	text := ""
+	var text string
 	if err != nil {
 		text = err.Error() + "\n"
 	} else {

@@ -114,7 +114,7 @@ func (d *decoder) load(text string) {
 	d.cfg.fillBundled(d.bundled)
 	d.paths()
 	for _, p := range d.cfg.check(d.bundled) {
-		if !d.isBad(p.Key) && !(p.Key == "ledger.digest_key_id" && d.isBad("ledger.digest_key")) {
+		if !d.isBad(p.Key) && (p.Key != "ledger.digest_key_id" || !d.isBad("ledger.digest_key")) {
 			d.problems = append(d.problems, p)
 		}
 	}
@@ -135,8 +135,8 @@ func (d *decoder) parse(text string) (tree map[string]any, ok bool) {
 		if err == nil {
 			return tree, true
 		}
-		var syntax toml.ParseError
-		if !errors.As(err, &syntax) {
+		syntax, ok := errors.AsType[toml.ParseError](err)
+		if !ok {
 			d.problemAt(spot{line: 1, column: 1}, "", err.Error())
 			return nil, false
 		}

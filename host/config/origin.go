@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,11 +74,11 @@ func (c *Config) appendValues(values []Value, path toml.Key, v reflect.Value) []
 	case map[string]any:
 		return c.appendTable(values, path, v)
 	}
-	switch v.Kind() { //nolint:exhaustive // the kinds that Config is made of
+	switch v.Kind() {
 	case reflect.Struct:
 		names, fields := structKeys(v.Type())
 		for i, name := range names {
-			values = c.appendValues(values, append(path[:len(path):len(path)], name), v.FieldByIndex(fields[i].Index))
+			values = c.appendValues(values, append(slices.Clip(path), name), v.FieldByIndex(fields[i].Index))
 		}
 		return values
 	case reflect.Map:
@@ -86,7 +87,7 @@ func (c *Config) appendValues(values []Value, path toml.Key, v reflect.Value) []
 			byName[iter.Key().String()] = iter.Value()
 		}
 		for _, name := range sortedKeys(byName) {
-			values = c.appendValues(values, append(path[:len(path):len(path)], name), byName[name])
+			values = c.appendValues(values, append(slices.Clip(path), name), byName[name])
 		}
 		return values
 	default:
@@ -111,7 +112,7 @@ func (c *Config) appendTable(values []Value, path toml.Key, table map[string]any
 	for _, tables := range []bool{false, true} {
 		for _, name := range sortedKeys(table) {
 			if inner, isTable := table[name].(map[string]any); (isTable && len(inner) > 0) == tables {
-				values = c.appendFree(values, append(path[:len(path):len(path)], name), table[name])
+				values = c.appendFree(values, append(slices.Clip(path), name), table[name])
 			}
 		}
 	}

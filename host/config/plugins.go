@@ -162,9 +162,9 @@ func remoteScheme(source string) (scheme string, ok bool) {
 // digestFile is the sha256 of a module in hex.
 func digestFile(path string) (string, error) {
 	info, err := os.Stat(path)
-	var pathErr *fs.PathError
+	pathErr, isPath := errors.AsType[*fs.PathError](err)
 	switch {
-	case errors.As(err, &pathErr):
+	case isPath:
 		return "", pathErr.Err
 	case err != nil:
 		return "", err

@@ -43,9 +43,9 @@ func (d *decoder) resolve(reference string) (string, error) {
 		return "", fmt.Errorf("%s: %w", reference, err)
 	}
 	text, err := readBounded(path)
-	var pathErr *fs.PathError
+	pathErr, isPath := errors.AsType[*fs.PathError](err)
 	switch {
-	case errors.As(err, &pathErr):
+	case isPath:
 		return "", fmt.Errorf("%s: %w", reference, pathErr.Err)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", reference, err)

@@ -48,7 +48,7 @@ func (c *Config) check(bundled []string) Problems {
 	return k.problems
 }
 
-func (k *checker) add(key, format string, args ...any) {
+func (k *checker) addf(key, format string, args ...any) {
 	k.problems = append(k.problems, k.Problem(key, fmt.Sprintf(format, args...)))
 }
 
@@ -67,12 +67,12 @@ func (k *checker) oneOf(key, value string, words ...string) {
 	if slices.Contains(words, value) {
 		return
 	}
-	k.add(key, "%s is not %s%s", k.shown(key, value), orList(words), didYouMean(value, words))
+	k.addf(key, "%s is not %s%s", k.shown(key, value), orList(words), didYouMean(value, words))
 }
 
 func (k *checker) atLeast(key string, value, least int) {
 	if value < least {
-		k.add(key, "%d is less than %d", value, least)
+		k.addf(key, "%d is less than %d", value, least)
 	}
 }
 
@@ -83,17 +83,17 @@ func (k *checker) sandbox() {
 		u, err := url.Parse(s.URL)
 		switch {
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Opaque != "":
-			k.add(key, "%s is not %q or a URL such as \"https://sandboxes.example.com\"%s",
+			k.addf(key, "%s is not %q or a URL such as \"https://sandboxes.example.com\"%s",
 				k.shown(key, s.URL), Embedded, didYouMean(s.URL, []string{Embedded}))
 		case u.User != nil:
-			k.add(key, "a URL with a user or password in it (give the key as api_key)")
+			k.addf(key, "a URL with a user or password in it (give the key as api_key)")
 		case u.RawQuery != "" || u.Fragment != "":
-			k.add(key, "%s has a query or fragment, a base URL has none", k.shown(key, s.URL))
+			k.addf(key, "%s has a query or fragment, a base URL has none", k.shown(key, s.URL))
 		}
 	}
 	k.atLeast("sandbox.max_concurrency", s.MaxConcurrency, 0)
 	if s.Image == "" {
-		k.add("sandbox.image", "the name is empty (try %q)", HostImage)
+		k.addf("sandbox.image", "the name is empty (try %q)", HostImage)
 	}
 	k.duration("sandbox.timeout", s.Timeout, 0)
 }
@@ -102,19 +102,19 @@ func (k *checker) ledger() {
 	l := k.Ledger
 	if _, defined := k.Plugins[l.Plugin]; !defined {
 		names := append(sortedKeys(k.Plugins), k.bundled...)
-		k.add("ledger.plugin", "%s is neither bundled nor a table under [plugins]%s",
+		k.addf("ledger.plugin", "%s is neither bundled nor a table under [plugins]%s",
 			k.shown("ledger.plugin", l.Plugin), didYouMean(l.Plugin, names))
 	}
 	if length := len(l.DigestKey.Reveal()); l.DigestKey.IsSet() && length < minDigestKey {
-		k.add("ledger.digest_key", "a key of %d bytes is too short to keep digests from being guessed "+
+		k.addf("ledger.digest_key", "a key of %d bytes is too short to keep digests from being guessed "+
 			"(at least %d, for example from: openssl rand -hex 32)", length, minDigestKey)
 	}
 	switch {
 	case l.DigestKey.IsSet() && l.DigestKeyID == "":
-		k.add("ledger.digest_key", "a key needs an id, so that a later key is told from it "+
+		k.addf("ledger.digest_key", "a key needs an id, so that a later key is told from it "+
 			"(add: digest_key_id = \"1\")")
 	case !l.DigestKey.IsSet() && l.DigestKeyID != "":
-		k.add("ledger.digest_key_id", "an id of no key (add digest_key, or remove this)")
+		k.addf("ledger.digest_key_id", "an id of no key (add digest_key, or remove this)")
 	}
 }
 
@@ -135,37 +135,36 @@ func (k *checker) source(name string, p Plugin, at func(...string) string) {
 	scheme, remote := remoteScheme(p.Source)
 	switch {
 	case p.Source == "" && !slices.Contains(k.bundled, name):
-		k.add(key, "no source, and no bundled plugin has this name%s (add: source = \"./%s.wasm\")",
+		k.addf(key, "no source, and no bundled plugin has this name%s (add: source = \"./%s.wasm\")",
 			didYouMean(name, k.bundled), name)
 		return
 	case p.Source == "" && p.SHA256 != "":
-		k.add(at("sha256"), "a digest without a source (the bundled plugin's digest is built in)")
+		k.addf(at("sha256"), "a digest without a source (the bundled plugin's digest is built in)")
 		return
 	case p.Source == "":
 		return
 	case remote:
-		k.add(key, "%s:// is not in this version yet: download the module and give its path", scheme)
+		k.addf(key, "%s:// is not in this version yet: download the module and give its path", scheme)
 		return
 	}
 	info, err := os.Stat(p.Source)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
 		}
-		k.add(key, "%s: %v", p.Source, err)
+		k.addf(key, "%s: %v", p.Source, err)
 		return
 	}
 	if !info.Mode().IsRegular() {
-		k.add(key, "%s is not a regular file", p.Source)
+		k.addf(key, "%s is not a regular file", p.Source)
 		return
 	}
 	switch {
 	case digest.MatchString(p.SHA256):
 	case p.SHA256 == "":
-		k.add(key, "a plugin that is not bundled is pinned by its digest%s", pasteLine(p.Source))
+		k.addf(key, "a plugin that is not bundled is pinned by its digest%s", pasteLine(p.Source))
 	default:
-		k.add(at("sha256"), "%s is not a sha256 digest, 64 hex digits in small letters%s",
+		k.addf(at("sha256"), "%s is not a sha256 digest, 64 hex digits in small letters%s",
 			k.shown(at("sha256"), p.SHA256), pasteLine(p.Source))
 	}
 }
@@ -182,7 +181,7 @@ func pasteLine(source string) string {
 func (k *checker) limits(l Limits, at func(...string) string) {
 	k.size(at("limits", "memory"), l.Memory, wasmPage, maxMemory)
 	if l.Memory%wasmPage != 0 {
-		k.add(at("limits", "memory"), "%s is not a multiple of %s, the page of a guest's memory (try %q)",
+		k.addf(at("limits", "memory"), "%s is not a multiple of %s, the page of a guest's memory (try %q)",
 			l.Memory, wasmPage, (l.Memory+wasmPage-1)/wasmPage*wasmPage)
 	}
 	k.size(at("limits", "max_request"), l.MaxRequest, 1<<10, maxFrame)
@@ -196,15 +195,15 @@ func (k *checker) limits(l Limits, at func(...string) string) {
 func (k *checker) size(key string, size, least, most Size) {
 	switch {
 	case size < least:
-		k.add(key, "%s is less than %s", size, least)
+		k.addf(key, "%s is less than %s", size, least)
 	case size > most:
-		k.add(key, "%s is more than %s", size, most)
+		k.addf(key, "%s is more than %s", size, most)
 	}
 }
 
 func (k *checker) duration(key string, d, least Duration) {
 	if d < least {
-		k.add(key, "%s is not a time to wait", d)
+		k.addf(key, "%s is not a time to wait", d)
 	}
 }
 
@@ -212,12 +211,12 @@ func (k *checker) sql(db SQL, at func(key string) string) {
 	switch db.Driver {
 	case SQLite:
 	case "postgres":
-		k.add(at("driver"), "postgres is not in this version yet: the only driver is %q", SQLite)
+		k.addf(at("driver"), "postgres is not in this version yet: the only driver is %q", SQLite)
 	default:
 		k.oneOf(at("driver"), db.Driver, SQLite)
 	}
 	if db.Path == "" && db.Driver == SQLite {
-		k.add(at("path"), "the database has no file (add: path = \"./data.db\", or %q)", Memory)
+		k.addf(at("path"), "the database has no file (add: path = \"./data.db\", or %q)", Memory)
 	}
 	k.oneOf(at("synchronous"), db.Synchronous, "full", "normal")
 	k.duration(at("busy_timeout"), db.BusyTimeout, 1)
@@ -225,13 +224,13 @@ func (k *checker) sql(db SQL, at func(key string) string) {
 
 func (k *checker) engine() {
 	if k.Engine.Data == "" {
-		k.add("engine.data", "the path is empty")
+		k.addf("engine.data", "the path is empty")
 	}
 	k.oneOf("engine.isolation", k.Engine.Isolation, "auto", "namespaces", "reduced", "none")
 	for _, name := range sortedKeys(k.Engine.Images) {
 		key := toml.Key{"engine", "images", name}.String()
 		if value := k.Engine.Images[name]; value != HostImage && !isPath(value) {
-			k.add(key, "%s is not %q or a directory, written \"./…\", \"/…\" or \"~/…\"%s",
+			k.addf(key, "%s is not %q or a directory, written \"./…\", \"/…\" or \"~/…\"%s",
 				k.shown(key, value), HostImage, didYouMean(value, []string{HostImage}))
 		}
 	}
