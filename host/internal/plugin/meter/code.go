@@ -39,6 +39,10 @@ func (w *rewriter) function(r *reader, params uint32, dst []byte) []byte {
 	declared := f.declarations()
 	start := r.pos
 	dst = f.code(dst)
+	// What the engine does for a function grows with the square of these.
+	if w.work += 12*f.loops*f.loops + f.branches*f.branches; w.work > maxWork {
+		r.fail(start, "function of %d loops and %d branches would take too long to compile", f.loops, f.branches)
+	}
 	w.entry = w.entry[:0]
 	if !f.loopFirst {
 		w.stats.Entries++
@@ -60,6 +64,8 @@ type body struct {
 	r         *reader
 	locals    uint32 // parameters and declared locals; the scratch local is the one after them
 	groups    uint32 // of declarations
+	loops     uint64
+	branches  uint64 // if and br_if
 	scratch   bool   // the scratch local is needed
 	straight  bool   // nothing but straight code so far
 	loopFirst bool   // the function begins with a loop that spans it, which is charged instead
@@ -139,7 +145,11 @@ func (f *body) open(at int, op byte, dst []byte) []byte {
 	next := frame{loop: op == opLoop, first: f.straight, start: at}
 	if next.loop {
 		f.stats.Loops++
+		f.loops++
 		dst, next.price = f.appendLoopCharge(dst)
+	}
+	if op == opIf {
+		f.branches++
 	}
 	f.straight = false
 	f.control = append(f.control, next)
@@ -174,6 +184,7 @@ func (f *body) plain(kind operands, op byte, dst []byte) []byte {
 	switch kind {
 	case label:
 		f.straight = false
+		f.branches++
 		return appendU32(dst, r.index("label", uint32(len(f.control))))
 	case labels:
 		f.straight = false
@@ -280,11 +291,15 @@ func (f *body) misc(at int, dst []byte) []byte {
 	}
 }
 
-// vector copies an instruction behind opPrefixVector. The opcode is written in one byte, or in two
-// of which the second is 1: the engine reads one byte and takes that second one for a nop.
+// vector copies an instruction behind opPrefixVector. Its opcode has one byte, or two of which the
+// second is 1: the engine reads one byte and takes that second one for a nop. So a padded opcode
+// would be another instruction to the engine than it is to us, and is refused.
 func (f *body) vector(at int, dst []byte) []byte {
 	r := f.r
 	op := r.u32()
+	if size := r.pos - at; r.err == nil && size != 2 && (size != 3 || op < 0x80) {
+		r.fail(at, "opcode %#x %d is padded", opPrefixVector, op)
+	}
 	dst = appendU32(append(dst, opPrefixVector), op)
 	switch vecOperandsOf(op) {
 	case vecNone:

@@ -35,6 +35,7 @@ const (
 	maxAllLocals = 10 << 20 // of all functions
 	maxNesting   = 50_000   // blocks within blocks
 	maxTargets   = 100_000  // of one br_table
+	maxWork      = 1 << 31  // of compiling, in units of some 10 ns
 )
 
 // rewriter holds what is known of the module so far. Counts are those of the original module: they
@@ -53,6 +54,7 @@ type rewriter struct {
 	datas    uint32
 	counted  bool // a data count section gives datas
 	locals   uint64
+	work     uint64  // of compiling, as an estimate
 	control  []frame // scratch of the function being rewritten
 	entry    []byte  // likewise
 	local    []byte  // likewise

@@ -1,7 +1,5 @@
 package meter
 
-import "fmt"
-
 // Opcodes that are treated in a way of their own, or emitted.
 const (
 	opUnreachable  = 0x00
@@ -194,6 +192,6 @@ func (r *reader) refuse(at int, prefix byte, op uint32) {
 	case prefix == opPrefixVector && op > 255:
 		r.fail(at, "opcode %#x %d is not supported (relaxed vectors)", prefix, op)
 	default:
-		r.err = fmt.Errorf("offset %#x: opcode %#x %d is not supported", at, prefix, op)
+		r.fail(at, "opcode %#x %d is not supported", prefix, op)
 	}
 }

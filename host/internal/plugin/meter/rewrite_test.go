@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tetratelabs/wazero"
-
 	"github.com/alineo-labs/alineo-host/host/internal/plugin/meter"
 )
 
@@ -225,6 +223,3 @@ func TestBuiltGuests(t *testing.T) {
 		}
 	}
 }
-
-// The engine's own check, for comparison in benchmarks.
-func checkedConfig() wazero.RuntimeConfig { return plainConfig().WithCloseOnContextDone(true) }
