@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 )
@@ -77,7 +76,7 @@ func Rewrite(wasm []byte, opts Options) ([]byte, Stats, error) {
 	return out, w.stats, nil
 }
 
-var header = []byte("\x00asm\x01\x00\x00\x00")
+const header = "\x00asm\x01\x00\x00\x00"
 
 // IsModule says whether b begins like a core WebAssembly module of version 1.
-func IsModule(b []byte) bool { return bytes.HasPrefix(b, header) }
+func IsModule(b []byte) bool { return len(b) >= len(header) && string(b[:len(header)]) == header }
