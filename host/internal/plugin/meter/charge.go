@@ -72,3 +72,13 @@ func (f *body) appendGrowCharge(dst []byte) []byte {
 	dst = append(dst, opI32And, opMemorySize, 0, opI32Add, opI32Const, shiftPages, opI32Shl)
 	return f.appendTake(dst)
 }
+
+// appendGrowReport appends what follows memory.grow: its answer stays on the stack, and when that is
+// a refusal, tick is told.
+func (f *body) appendGrowReport(dst []byte) []byte {
+	dst = appendU32(append(dst, opLocalTee), f.locals)
+	dst = append(appendSigned(append(dst, opI32Const), -1), opI32Eq, opIf, typeEmpty)
+	dst = appendSigned(append(dst, opI32Const), GrowRefused)
+	dst = appendU32(append(dst, opCall), f.tick())
+	return appendU32(append(dst, opEnd, opLocalGet), f.locals)
+}

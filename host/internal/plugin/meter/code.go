@@ -129,7 +129,9 @@ func (f *body) code(dst []byte) []byte {
 			if op == opMemoryGrow {
 				dst = f.appendGrowCharge(dst)
 			}
-			dst = f.plain(kind, op, dst)
+			if dst = f.plain(kind, op, dst); op == opMemoryGrow {
+				dst = f.appendGrowReport(dst)
+			}
 		}
 	}
 	return dst

@@ -18,7 +18,8 @@
 //     16 bytes or 2 elements. memory.grow by the pages that may have to be copied, table.grow by the
 //     elements that are asked for.
 //
-// A function whose body begins with a loop that spans it is charged there only.
+// A function whose body begins with a loop that spans it is charged there only. A memory.grow that is
+// refused is told to tick too, so that a trap that follows can be explained.
 //
 // # What is refused
 //

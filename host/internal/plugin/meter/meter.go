@@ -5,10 +5,12 @@ import (
 	"math"
 )
 
-// The function that a metered module imports: it takes the fuel that is left, which is negative.
+// The function that a metered module imports. It takes the fuel that is left, which is negative, or
+// GrowRefused when memory.grow was refused, and then no fuel was used.
 const (
-	ModuleName = "alineo_rt"
-	TickName   = "tick"
+	ModuleName  = "alineo_rt"
+	TickName    = "tick"
+	GrowRefused = math.MinInt32 // no charge is so large
 )
 
 // Defaults of Options.

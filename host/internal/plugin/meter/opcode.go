@@ -24,6 +24,7 @@ const (
 	opI64Const     = 0x42
 	opF32Const     = 0x43
 	opF64Const     = 0x44
+	opI32Eq        = 0x46
 	opI32LtS       = 0x48
 	opI32Add       = 0x6a
 	opI32Sub       = 0x6b

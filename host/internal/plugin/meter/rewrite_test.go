@@ -195,6 +195,32 @@ func TestMemoryAndTableMaxima(t *testing.T) {
 	}
 }
 
+func TestGrowRefused(t *testing.T) {
+	t.Parallel()
+	metered, _, err := meter.Rewrite(corpus(t)["memory"], meter.Options{MaxMemoryPages: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, plainConfig())
+	module, err := w.instantiate(metered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	w.onTick = func(_ context.Context, fuel int32) {
+		if fuel == meter.GrowRefused {
+			refused++
+		}
+	}
+	grow := module.ExportedFunction("grow")
+	for i, want := range []int64{201, 199} {
+		got, err := grow.Call(context.Background(), 1)
+		if err != nil || int64(got[0]) != want || refused != i {
+			t.Errorf("grow %d: %d, %v with %d refusals, want %d with %d", i, int64(got[0]), err, refused, want, i)
+		}
+	}
+}
+
 func TestMemoryError(t *testing.T) {
 	t.Parallel()
 	_, _, err := meter.Rewrite(goGuest(t), meter.Options{MaxMemoryPages: 1})
