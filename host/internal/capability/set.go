@@ -3,6 +3,7 @@ package capability
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -24,13 +25,13 @@ type Set struct {
 	plugin    string
 	databases map[string]Database
 	logger    hclog.Logger
-	programs  sync.Pool // of *abi.SQLExec
+	programs  programs
 	tables    sync.Pool // of *[]byte, for batch.read
 }
 
 // NewSet returns the set of one plugin.
 func NewSet(opts SetOptions) *Set {
-	s := &Set{plugin: opts.Plugin, databases: maps.Clone(opts.Databases), logger: opts.Logger}
+	s := &Set{plugin: opts.Plugin, databases: maps.Clone(opts.Databases), logger: opts.Logger, programs: programs{seed: maphash.MakeSeed()}}
 	if s.logger == nil {
 		s.logger = hclog.NewNullLogger()
 	}

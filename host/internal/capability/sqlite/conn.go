@@ -27,6 +27,17 @@ type conn struct {
 	total   int64 // sqlite3_total_changes after the last run
 
 	begin, beginImmediate, commit, rollback *stmt
+
+	// Of the running program; their memory serves the next one.
+	results []result
+	sources []source
+}
+
+// rest lets go of what the last program left: rows, and views of its text.
+func (c *conn) rest() {
+	c.hooks.done, c.hooks.denied = nil, ""
+	clear(c.results)
+	clear(c.sources)
 }
 
 // connOptions say what kind of connection to open.

@@ -133,7 +133,7 @@ func (db *DB) lend(ctx context.Context, readOnly bool) (*slot, chan *slot, *abi.
 
 // giveBack ends the loan of a slot.
 func (db *DB) giveBack(s *slot, pool chan *slot, broken bool) {
-	s.conn.hooks.done = nil
+	s.conn.rest()
 	if broken && db.path != Memory {
 		db.disconnect(s)
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
@@ -102,7 +103,9 @@ func (p *program) translate(err error, when string) *abi.Error {
 }
 
 func (p *program) steps() *abi.Error {
-	p.results = make([]result, len(p.exec.Steps))
+	p.results = slices.Grow(p.conn.results[:0], len(p.exec.Steps))[:len(p.exec.Steps)]
+	clear(p.results)
+	p.conn.results = p.results
 	kept, size := 0, int64(0)
 	for i := range p.exec.Steps {
 		if failure := p.step(i); failure != nil {

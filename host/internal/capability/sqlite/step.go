@@ -3,7 +3,9 @@ package sqlite
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
+	"unsafe"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -13,10 +15,10 @@ import (
 
 // source is where a parameter's value comes from, made ready before the rows are walked.
 type source struct {
-	column int // of the batch, or -1
-	value  abi.Value
-	// Where the last staged bytes came from and went: in a batch, the same text is often bound row
-	// after row.
+	column int        // of the batch, or -1
+	fixed  *abi.Value // when it is none
+	// Where bytes were staged for the group that is being bound: the same text often comes row after
+	// row, and is copied once.
 	from    *byte
 	size    int
 	address uintptr
@@ -102,28 +104,32 @@ const maxParams = 32766
 
 // resolve makes the step's parameters ready.
 func (p *program) resolve(step *abi.SQLStep, i int, rows capability.Rows) *abi.Error {
-	p.sources = p.sources[:0]
+	p.sources = slices.Grow(p.conn.sources[:0], len(step.Params))[:len(step.Params)]
+	p.conn.sources = p.sources
+	columns := int64(-1)
+	if rows != nil {
+		columns = int64(rows.Columns())
+	}
 	for n := range step.Params {
 		param := &step.Params[n]
-		s := source{column: -1}
+		s := &p.sources[n]
 		switch param.Kind {
 		case abi.ParamLiteral:
-			s.value = param.Value
+			s.column, s.fixed = -1, &param.Value
 		case abi.ParamColumn:
-			if rows == nil || int64(param.Column) >= int64(rows.Columns()) {
+			if int64(param.Column) >= columns {
 				return newError(abi.CodeInvalid, fmt.Sprintf("parameter %d names column %d, which the step's batch does not have", n, param.Column))
 			}
-			s.column = int(param.Column)
+			s.column, s.fixed = int(param.Column), nil
 		case abi.ParamResult:
 			value, failure := p.earlier(param, i, n)
 			if failure != nil {
 				return failure
 			}
-			s.value = value
+			s.column, s.fixed = -1, &value
 		default:
 			return newError(abi.CodeInvalid, fmt.Sprintf("parameter %d is of the unknown kind %d", n, param.Kind))
 		}
-		p.sources = append(p.sources, s)
 	}
 	return nil
 }
@@ -173,22 +179,26 @@ func (p *program) once(i int, st *stmt, rows capability.Rows, row, count int) *a
 	return failure
 }
 
-// bind sets every parameter of a statement.
+// bind sets every parameter of a statement. This loop is where a batch spends its time outside of
+// SQLite: nothing in it allocates, and values go from function to function in registers.
 func (p *program) bind(st *stmt, rows capability.Rows, row, count int) *abi.Error {
-	for s := range p.sources {
-		p.sources[s].from = nil // what was staged before is gone
+	c, sources := p.conn, p.sources
+	for s := range sources {
+		sources[s].from = nil // what was staged before is gone
 	}
 	index := int32(0)
 	for r := row; r < row+count; r++ {
-		for s := range p.sources {
+		for s := range sources {
 			index++
-			source := &p.sources[s]
-			value := &source.value
-			if source.column >= 0 {
-				source.value = rows.Value(r, source.column)
+			src := &sources[s]
+			rc := int32(lib.SQLITE_OK)
+			if src.column >= 0 {
+				rc = c.bind(st.handle, index, rows.Value(r, src.column), src)
+			} else {
+				rc = c.bind(st.handle, index, *src.fixed, src)
 			}
-			if rc := p.conn.bind(st, index, value, source); rc != lib.SQLITE_OK {
-				return p.translate(p.conn.failure(rc), "while parameters were bound")
+			if rc != lib.SQLITE_OK {
+				return p.translate(c.failure(rc), "while parameters were bound")
 			}
 		}
 	}
@@ -196,14 +206,14 @@ func (p *program) bind(st *stmt, rows capability.Rows, row, count int) *abi.Erro
 }
 
 // bind sets one parameter.
-func (c *conn) bind(st *stmt, index int32, v *abi.Value, s *source) int32 {
+func (c *conn) bind(handle uintptr, index int32, v abi.Value, src *source) int32 {
 	switch v.Kind {
 	case abi.KindNull:
-		return lib.Xsqlite3_bind_null(c.tls, st.handle, index)
+		return lib.Xsqlite3_bind_null(c.tls, handle, index)
 	case abi.KindInt, abi.KindBool:
-		return lib.Xsqlite3_bind_int64(c.tls, st.handle, index, lib.Tsqlite_int64(v.Int))
+		return lib.Xsqlite3_bind_int64(c.tls, handle, index, lib.Tsqlite_int64(v.Int))
 	case abi.KindReal:
-		return lib.Xsqlite3_bind_double(c.tls, st.handle, index, v.Real)
+		return lib.Xsqlite3_bind_double(c.tls, handle, index, v.Real)
 	case abi.KindText, abi.KindJSON, abi.KindBlob:
 	default:
 		return lib.SQLITE_MISMATCH
@@ -212,22 +222,18 @@ func (c *conn) bind(st *stmt, index int32, v *abi.Value, s *source) int32 {
 	if size > MaxValue {
 		return lib.SQLITE_TOOBIG
 	}
-	var from *byte
-	if size > 0 {
-		from = &v.Bytes[0]
-	}
-	if from == nil || from != s.from || size != s.size {
+	if from := unsafe.SliceData(v.Bytes); size == 0 || from != src.from || size != src.size {
 		address, err := c.arena.put(v.Bytes)
 		if err != nil {
 			return lib.SQLITE_NOMEM
 		}
-		s.from, s.size, s.address = from, size, address
+		src.from, src.size, src.address = from, size, address
 	}
-	// A null destructor says that the bytes stay where they are until the run is over.
+	// A null destructor tells SQLite that the bytes stay where they are until the run is over.
 	if v.Kind == abi.KindBlob {
-		return lib.Xsqlite3_bind_blob(c.tls, st.handle, index, s.address, int32(size), 0)
+		return lib.Xsqlite3_bind_blob(c.tls, handle, index, src.address, int32(size), 0)
 	}
-	return lib.Xsqlite3_bind_text(c.tls, st.handle, index, s.address, int32(size), 0)
+	return lib.Xsqlite3_bind_text(c.tls, handle, index, src.address, int32(size), 0)
 }
 
 // execute runs a bound statement to its end and checks what it did.
