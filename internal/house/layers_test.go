@@ -48,8 +48,10 @@ func layers() []layer {
 		{path: "host", imports: []string{"plugins", "abi"}},
 		{path: "cmd", imports: []string{"host"}},
 		{path: "examples", imports: []string{"abi", "sdk/go", "host"}},
+		{path: "internal/benchratio", stdOnly: true},
 		{path: "internal/house"},
 		{path: "internal/nativeledger", imports: []string{"host/store"}},
+		{path: "internal/testrun", stdOnly: true},
 	}
 }
 

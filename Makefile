@@ -1,0 +1,115 @@
+# The parts of the house; `make` alone lists them. Go and make are all that most of them need.
+
+# Budgets in minutes, on two cores. Each part of `make check` is stopped when it passes its own, and
+# .ci/run, which is `make test` and then `make check`, stays below 40 together. What does not fit goes
+# to `make chaos`.
+BUDGET_test   := 8
+BUDGET_race   := 9
+BUDGET_lint   := 6
+BUDGET_vet    := 4
+BUDGET_guests := 2
+BUDGET_user   := 3
+BUDGET_fuzz   := 5
+BUDGET_smoke  := 2
+
+# Knobs, for example: make fuzz FUZZTIME=1m
+FUZZTIME     ?= 10s
+BENCHTIME    ?= 1s
+BENCHCOUNT   ?= 3
+BENCH        ?= .
+CHAOS_ROUNDS ?= 200
+SCRIPT       ?= examples/wordcount/job.alineo
+
+# Guests are built by exactly this Go, so that everybody gets the same bytes.
+PINNED := $(shell sed -n 's/^toolchain //p' go.mod)
+# Nothing of the builder's own settings may reach a guest. GOENV=off also hides the module proxy,
+# which is therefore passed on.
+GUEST_ENV = GOENV=off GOPROXY="$$(go env GOPROXY)" GOTOOLCHAIN=$(PINNED) GOFLAGS= GOWASM= GOEXPERIMENT= \
+	CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm
+GUEST_BUILD = $(GUEST_ENV) go build -buildmode=c-shared -buildvcs=false -trimpath -ldflags="-s -w"
+GUESTS = $(patsubst plugins/%/doc.go,%,$(wildcard plugins/*/doc.go))
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
+
+# Where git can't say what was built (no git, another owner's clone), the binary goes without.
+STAMP := $(shell git status --porcelain >/dev/null 2>&1 && echo auto || echo false)
+
+PART := scripts/part.sh
+# The engine is tested as root and as anybody.
+USER_PACKAGES := ./host ./host/engine/... ./host/internal/engine/... ./cmd/...
+
+.DEFAULT_GOAL := help
+.PHONY: help build plugins run test check lint bench fuzz chaos clean \
+	check-race check-lint check-vet check-guests check-user check-fuzz check-smoke
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/alineo-host
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -o bin/alineo-host ./cmd/alineo-host
+
+run: build ## build, then run the example job in a sandbox, recorded in .alineo/ledger.db
+	@./bin/alineo-host run --config alineo.toml --script $(SCRIPT)
+
+test: ## run all tests (Go and make are enough), and say what was left out
+	@go run ./internal/testrun -timeout $(BUDGET_test)m ./...
+
+check: ## what CI runs after the tests: race detector, lint, other platforms, guests, fuzzing, another user
+check: check-vet check-lint check-guests check-race check-user check-fuzz check-smoke
+
+check-race:
+	@$(PART) "tests under the race detector" $(BUDGET_race) \
+		go run ./internal/testrun -race -timeout $(BUDGET_race)m ./...
+
+check-lint:
+	@$(PART) "lint" $(BUDGET_lint) $(MAKE) --no-print-directory lint
+
+check-vet:
+	@$(PART) "vet and build for other platforms" $(BUDGET_vet) scripts/platforms.sh
+
+check-guests:
+	@$(PART) "guests are what their sources make" $(BUDGET_guests) \
+		sh -c '$(MAKE) --no-print-directory plugins && scripts/unchanged.sh'
+
+check-user:
+	@$(PART) "tests as an ordinary user" $(BUDGET_user) scripts/as-user.sh $(USER_PACKAGES)
+
+check-fuzz:
+	@$(PART) "fuzzing for seconds" $(BUDGET_fuzz) $(MAKE) --no-print-directory fuzz FUZZTIME=3s
+
+check-smoke:
+	@$(PART) "the first command, and every benchmark once" $(BUDGET_smoke) \
+		sh -c '$(MAKE) --no-print-directory run && $(MAKE) --no-print-directory bench BENCHTIME=1x BENCHCOUNT=1'
+
+lint: $(GOLANGCI) ## lint with every linter (the linter is built once, into bin/tools)
+	$(GOLANGCI) run ./...
+
+$(GOLANGCI):
+	GOBIN="$(CURDIR)/bin/tools" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv bin/tools/golangci-lint $@
+
+plugins: ## rebuild the guests from their sources, byte for byte, and the guests of tests
+	@have=$$($(GUEST_ENV) go env GOVERSION) || have=; test "$$have" = "$(PINNED)" || { \
+		echo "make plugins: guests are built with $(PINNED), which is neither here ($$(go env GOVERSION) is) nor to be had"; exit 1; }
+	@set -e; for name in $(GUESTS); do echo "plugins/$$name.wasm"; \
+		$(GUEST_BUILD) -o plugins/$$name.wasm ./plugins/$$name; done
+	@cd plugins && ../scripts/sha256.sh $(addsuffix .wasm,$(GUESTS)) >SHA256SUMS
+	@GUEST_BUILD='$(GUEST_BUILD)' scripts/test-guests.sh
+
+bench: ## run the benchmarks and set pairs in relation: plugin and native, metered and plain
+	@{ go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./... || echo FAIL; } \
+		| go run ./internal/benchratio plugin:native metered:plain
+
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+chaos: ## kill the host and cut the ledger off, CHAOS_ROUNDS (200) times over
+	ALINEO_CHAOS_ROUNDS=$(CHAOS_ROUNDS) go run ./internal/testrun -run Chaos -count 1 -timeout 60m ./...
+
+clean: ## remove what was built (not the ledger)
+	rm -rf bin
+	go clean -testcache
+
+budget-%:
+	@echo $(BUDGET_$*)
