@@ -1,0 +1,38 @@
+// Package engine is a small OpenSandbox server in this process: sandboxes on
+// this machine, without Docker.
+//
+//	func main() {
+//		engine.Init() // first of all: a sandbox's own processes start here
+//		…
+//		e, err := engine.Open(ctx, engine.Options{Logger: log})
+//		defer e.Close(ctx)
+//		client := opensandbox.New(opensandbox.Options{BaseURL: e.BaseURL(), Transport: e.Transport()})
+//	}
+//
+// A sandbox is made from the machine's own root (image "host", and whatever
+// Options.Images maps to it): read-only below, private above, with its own
+// processes, users, network and home directories. See [Probe] for how much of
+// that this machine allows; Open refuses when it is less than asked for.
+//
+// # Processes
+//
+// Each sandbox has a shim, a small process that owns its sockets and its time
+// to live and that outlives this one, and an init, which is all that is left
+// of us inside. Both are this program, started again; hence Init. A program
+// that can't call Init names another that does in Options.InitPath.
+//
+// # One data directory, many processes
+//
+// The first process that opens a data directory serves it, on a unix socket
+// in it. Others that open it use that socket. When the serving process ends,
+// the next request of one of the others takes its place: it finds the living
+// sandboxes by their shims and removes what is left of the dead.
+//
+// # Later
+//
+// Not there yet: outgoing network (sandboxes have loopback only), other
+// images, terminals, code contexts, pause, volumes. Requests for these are
+// refused in the words of the protocol.
+//
+// imports: host/internal/engine/... only.
+package engine

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+)
+
+// The isolation levels, strongest first.
+const (
+	// IsolationNamespaces is the whole of it.
+	IsolationNamespaces = string(jail.Namespaces)
+	// IsolationReduced is landlock, seccomp and rlimits in a private
+	// directory: no private root, no private processes.
+	IsolationReduced = string(jail.Reduced)
+	// IsolationNone is a process group in a working directory.
+	IsolationNone = string(jail.None)
+)
+
+// Options say how an engine works. The zero value is right for most.
+type Options struct {
+	// DataDir holds the sandboxes. Default: ~/.local/share/alineo-host (or
+	// under $XDG_DATA_HOME). It must not lie below a directory that sandboxes
+	// see (/usr, /etc, /opt, /srv, /var …).
+	DataDir string
+	// Logger gets structured lines; nil is silence.
+	Logger hclog.Logger
+	// AllowReduced accepts less than namespaces where the machine allows no
+	// more: reduced isolation on Linux, none elsewhere.
+	AllowReduced bool
+	// Isolation forces a level instead of the best that there is: "auto" or
+	// "", or one of the Isolation constants. Less than namespaces needs
+	// AllowReduced all the same.
+	Isolation string
+	// Images maps names of images to what they are. Only "host" is known:
+	// the machine's own root, which is also an image name itself.
+	Images map[string]string
+	// InitPath is a program that calls Init first thing in main, for when this
+	// one doesn't.
+	InitPath string
+	// APIKey is what requests to Handler must carry; "" is no check. The unix
+	// socket needs none: only this user can connect.
+	APIKey string
+	// NoUserNamespace does without a user namespace when run as root.
+	NoUserNamespace bool
+}
+
+// errNoInit tells what to do.
+var errNoInit = errors.New("the embedded engine starts this program again for each sandbox: call engine.Init first thing in main, or name a program that does in [engine] init")
+
+func (o Options) resolve() (Options, error) {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.InitPath == "" && !initialised.Load() {
+		return o, errNoInit
+	}
+	switch o.Isolation {
+	case "", "auto", IsolationNamespaces, IsolationReduced, IsolationNone:
+	default:
+		return o, fmt.Errorf("[engine] isolation: %q is none of auto, %s, %s, %s", o.Isolation, IsolationNamespaces, IsolationReduced, IsolationNone)
+	}
+	dir, err := dataDir(o.DataDir)
+	if err != nil {
+		return o, err
+	}
+	o.DataDir = dir
+	return o, nil
+}
+
+// dataDir makes the data directory and names it without links.
+func dataDir(dir string) (string, error) {
+	if dir == "" {
+		base := os.Getenv("XDG_DATA_HOME")
+		if !filepath.IsAbs(base) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", fmt.Errorf("choosing a data directory: %w (name one in [engine] data)", err)
+			}
+			base = filepath.Join(home, ".local", "share")
+		}
+		dir = filepath.Join(base, "alineo-host")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("data directory %q: %w", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making data directory: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("data directory %q: %w", dir, err)
+	}
+	return real, nil
+}

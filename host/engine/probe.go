@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
+)
+
+// abilities are what the machine allows.
+type abilities struct {
+	level         jail.Level
+	why           string // why the level isn't better, if it isn't
+	userNamespace bool
+	noUserNS      string // why there is none
+	volatile      bool
+	landlock      int // version of its interface; 0 is none
+	seccomp       bool
+	groups        cgroup.Parent
+	soft          []string // why limits are soft
+	placement     string   // what is wrong with the data directory
+}
+
+// decide finds the best level that opts and the machine allow.
+func decide(ctx context.Context, opts Options, program *reexec.Image) (abilities, error) {
+	can := explore(ctx, opts, program)
+	level := can.level
+	switch opts.Isolation {
+	case IsolationNamespaces:
+		if level != jail.Namespaces {
+			return can, fmt.Errorf("isolation %q is not possible here: %s", IsolationNamespaces, can.why)
+		}
+	case IsolationReduced:
+		if reason := can.noReduced(); reason != "" {
+			return can, fmt.Errorf("isolation %q is not possible here: %s", IsolationReduced, reason)
+		}
+		level = jail.Reduced
+	case IsolationNone:
+		level = jail.None
+	}
+	if level == jail.None && opts.Isolation != IsolationNone && runtime.GOOS == "linux" {
+		return can, fmt.Errorf("sandboxes are not possible here: %s; nor with reduced isolation: %s", can.why, can.noReduced())
+	}
+	if level != jail.Namespaces && !opts.AllowReduced {
+		why := can.why
+		if why == "" {
+			why = "[engine] isolation asks for it"
+		}
+		return can, fmt.Errorf("sandboxes would have only %s isolation (%s): set [engine] allow_reduced = true to accept that", level, why)
+	}
+	if can.level = level; level != jail.Namespaces && can.why == "" {
+		can.why = "[engine] isolation asks for it"
+	}
+	return can, nil
+}
+
+// noReduced says why reduced isolation is impossible; "" when it is possible.
+func (a abilities) noReduced() string {
+	switch {
+	case runtime.GOOS != "linux":
+		return "it needs Linux"
+	case a.landlock < jail.MinLandlock:
+		return "it needs landlock, of Linux 5.19 or later, turned on"
+	case !a.seccomp:
+		return "it needs seccomp filters"
+	}
+	return ""
+}
+
+// explore finds out by trying: a real sandbox is entered and left again.
+func explore(ctx context.Context, opts Options, program *reexec.Image) abilities {
+	a := abilities{landlock: jail.LandlockVersion(), seccomp: jail.SeccompFilters()}
+	a.groups, a.soft = cgroup.Find()
+	a.level = jail.None
+	if runtime.GOOS != "linux" {
+		a.why = "namespaces are Linux's"
+		return a
+	}
+	if a.noReduced() == "" {
+		a.level = jail.Reduced
+	}
+	if a.placement = placement(opts.DataDir); a.placement != "" {
+		a.why = a.placement
+		return a
+	}
+	if !a.seccomp {
+		a.why = "the kernel has no seccomp filters"
+		return a
+	}
+	err := a.tryNamespaces(ctx, opts, program)
+	if err != nil {
+		a.why = err.Error()
+		return a
+	}
+	a.level = jail.Namespaces
+	return a
+}
+
+// tryNamespaces tries a sandbox with a user namespace, then, as root, one
+// without.
+func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *reexec.Image) error {
+	dir, err := os.MkdirTemp(opts.DataDir, ".probe-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = layer.Remove(dir) }()
+	c, err := probeConfig(opts.DataDir, dir, a.landlock >= jail.MinLandlock)
+	if err != nil {
+		return err
+	}
+	root := os.Geteuid() == 0
+	var all error
+	for _, user := range []bool{true, false} {
+		if !user && !root || user && root && opts.NoUserNamespace {
+			continue
+		}
+		for _, volatile := range []bool{true, false} {
+			c.UserNamespace, c.Guest.Jail.Volatile = user, volatile
+			err := shim.Try(ctx, program, c)
+			if err == nil {
+				a.userNamespace, a.volatile = user, volatile
+				return nil
+			}
+			if user {
+				a.noUserNS = err.Error()
+			}
+			all = errors.Join(all, err)
+			if !strings.Contains(err.Error(), "overlay") {
+				break // the option can't be the reason
+			}
+		}
+	}
+	return all
+}
+
+// probeConfig makes the directories of a sandbox that is only tried.
+func probeConfig(data, dir string, landlock bool) (shim.Config, error) {
+	name := filepath.Base(dir)
+	tops := layer.Tops()
+	if err := layer.Skeleton().Build(filepath.Join(dir, "base")); err != nil {
+		return shim.Config{}, err
+	}
+	for _, d := range append([]string{jail.RootLayer}, tops...) {
+		for _, kind := range []string{"layer", "work"} {
+			if err := os.MkdirAll(filepath.Join(dir, kind, d), 0o755); err != nil {
+				return shim.Config{}, err
+			}
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "root"), 0o755); err != nil {
+		return shim.Config{}, err
+	}
+	return shim.Config{Dir: dir, Guest: guest.Config{Jail: jail.Spec{
+		ID: name, Hostname: "probe", Level: jail.Namespaces, DataDir: data,
+		Upper: filepath.Join(name, "layer"), Work: filepath.Join(name, "work"), Root: filepath.Join(name, "root"),
+		Lowers: []string{filepath.Join(name, "base")}, Tops: tops, Landlock: landlock,
+	}}}, nil
+}
+
+// placement says what is wrong with where the data directory is.
+func placement(dir string) string {
+	for _, top := range layer.Tops() {
+		if dir == "/"+top || strings.HasPrefix(dir, "/"+top+"/") {
+			return fmt.Sprintf("data directory %s lies below /%s, which sandboxes see: choose one below a home directory or /tmp", dir, top)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,32 @@
+//go:build !linux
+
+package cgroup
+
+import (
+	"context"
+	"syscall"
+)
+
+// Find finds nothing here.
+func Find() (Parent, []string) { return Parent{}, []string{"control groups are Linux's"} }
+
+// Create makes no group.
+func (p Parent) Create(string, Limits) (Group, error) { return Group{}, nil }
+
+// Spawn leaves attr as it is.
+func (g Group) Spawn(*syscall.SysProcAttr) (func(), error) { return func() {}, nil }
+
+// Add does nothing.
+func (g Group) Add(int) error { return nil }
+
+// CanFreeze is false.
+func (g Group) CanFreeze() bool { return false }
+
+// Freeze does nothing.
+func (g Group) Freeze(context.Context) error { return nil }
+
+// Thaw does nothing.
+func (g Group) Thaw() error { return nil }
+
+// Remove does nothing.
+func (g Group) Remove(context.Context) error { return nil }

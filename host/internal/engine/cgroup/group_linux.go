@@ -1,0 +1,195 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// period is the scheduling period that processor limits are given in.
+const period = 100_000 // microseconds
+
+// Create makes the group of a sandbox and sets its limits. The freezer needs
+// none.
+func (p Parent) Create(id string, l Limits) (Group, error) {
+	if p.version == 0 {
+		return Group{}, nil
+	}
+	g := Group{Version: p.version, Dirs: map[string]string{}}
+	for c, dir := range p.dirs {
+		at := filepath.Join(dir, "alineo-host-"+id)
+		if err := os.Mkdir(at, 0o755); err != nil {
+			_ = g.rmdir()
+			return Group{}, fmt.Errorf("making control group %q: %w", at, err)
+		}
+		g.Dirs[c] = at
+	}
+	for _, s := range settings(p, l) {
+		dir, ok := g.Dirs[s.controller]
+		if p.version == 2 {
+			dir, ok = g.Dirs[""], p.has[s.controller]
+		}
+		if !ok {
+			continue
+		}
+		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0)
+		if err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
+			_ = g.rmdir()
+			return Group{}, fmt.Errorf("setting %s of control group %q: %w", s.file, dir, err)
+		}
+	}
+	return g, nil
+}
+
+type setting struct {
+	controller, file, value string
+	optional                bool
+}
+
+func settings(p Parent, l Limits) []setting {
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	quota := max(l.CPU*period/1000, 1000)
+	var out []setting
+	if l.Memory > 0 {
+		if p.version == 2 {
+			out = append(out, setting{Memory, "memory.max", n(l.Memory), false}, setting{Memory, "memory.swap.max", "0", true})
+		} else {
+			out = append(out, setting{Memory, "memory.limit_in_bytes", n(l.Memory), false}, setting{Memory, "memory.memsw.limit_in_bytes", n(l.Memory), true})
+		}
+	}
+	if l.CPU > 0 {
+		if p.version == 2 {
+			out = append(out, setting{CPU, "cpu.max", n(quota) + " " + n(period), false})
+		} else {
+			out = append(out, setting{CPU, "cpu.cfs_period_us", n(period), false}, setting{CPU, "cpu.cfs_quota_us", n(quota), false})
+		}
+	}
+	if l.Processes > 0 {
+		out = append(out, setting{Pids, "pids.max", n(l.Processes), false})
+	}
+	return out
+}
+
+// Spawn makes a process that is started with attr begin its life in the
+// group, where the kernel can do that (version 2). The returned function is
+// called after the start.
+func (g Group) Spawn(attr *syscall.SysProcAttr) (func(), error) {
+	if g.Version != 2 {
+		return func() {}, nil
+	}
+	f, err := os.Open(g.Dirs[""])
+	if err != nil {
+		return nil, fmt.Errorf("opening the control group: %w", err)
+	}
+	attr.UseCgroupFD, attr.CgroupFD = true, int(f.Fd())
+	return func() { _ = f.Close() }, nil
+}
+
+// Add moves a process into the group. With version 2 Spawn has done that.
+func (g Group) Add(pid int) error {
+	if g.Version != 1 {
+		return nil
+	}
+	for _, dir := range g.Dirs {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+			return fmt.Errorf("moving process %d into control group %q: %w", pid, dir, err)
+		}
+	}
+	return nil
+}
+
+// CanFreeze tells whether Freeze does anything.
+func (g Group) CanFreeze() bool { return g.Version == 2 || g.Dirs[Freezer] != "" }
+
+// Freeze stops every process of the group and returns when they have stopped.
+func (g Group) Freeze(ctx context.Context) error { return g.freeze(ctx, true) }
+
+// Thaw lets them go on.
+func (g Group) Thaw() error { return g.freeze(context.Background(), false) }
+
+func (g Group) freeze(ctx context.Context, stop bool) error {
+	switch {
+	case g.Version == 2:
+		value := "0"
+		if stop {
+			value = "1"
+		}
+		if err := os.WriteFile(filepath.Join(g.Dirs[""], "cgroup.freeze"), []byte(value), 0); err != nil {
+			return fmt.Errorf("freezing: %w", err)
+		}
+		return g.await(ctx, "cgroup.events", "frozen "+value)
+	case g.Dirs[Freezer] != "":
+		value := "THAWED"
+		if stop {
+			value = "FROZEN"
+		}
+		if err := os.WriteFile(filepath.Join(g.Dirs[Freezer], "freezer.state"), []byte(value), 0); err != nil {
+			return fmt.Errorf("freezing: %w", err)
+		}
+		return g.await(ctx, "freezer.state", value)
+	}
+	return nil
+}
+
+// await polls a file of the freezer's until a line of it is want.
+func (g Group) await(ctx context.Context, file, want string) error {
+	dir := g.Dirs[Freezer]
+	if g.Version == 2 {
+		dir = g.Dirs[""]
+	}
+	for {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return fmt.Errorf("freezing: %w", err)
+		}
+		for _, line := range strings.Split(string(b), "\n") {
+			if line == want {
+				return nil
+			}
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return fmt.Errorf("freezing: %w", err)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Remove removes the group. It waits for processes that are still dying.
+func (g Group) Remove(ctx context.Context) error {
+	for {
+		err := g.rmdir()
+		if err == nil || !errors.Is(err, syscall.EBUSY) {
+			return err
+		}
+		if perr := pause(ctx, time.Millisecond); perr != nil {
+			return err
+		}
+	}
+}
+
+func (g Group) rmdir() error {
+	var all []error
+	for _, dir := range g.Dirs {
+		if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, syscall.ENOENT) {
+			all = append(all, fmt.Errorf("removing control group %q: %w", dir, err))
+		}
+	}
+	return errors.Join(all...)
+}

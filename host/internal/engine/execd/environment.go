@@ -1,0 +1,125 @@
+//go:build unix
+
+package execd
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// newID makes the id of an execution: 32 hex digits.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// findShell looks for bash, then sh, in a PATH.
+func findShell(path string) string {
+	for _, name := range []string{"bash", "sh"} {
+		for _, dir := range filepath.SplitList(path) {
+			p := filepath.Join(dir, name)
+			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+				return p
+			}
+		}
+	}
+	return "/bin/sh"
+}
+
+// shellName is the shell's argv[0], which its own messages begin with.
+func shellName(path string) string { return filepath.Base(path) }
+
+// environ is the environment of a command: the sandbox's, then the file that
+// EXECD_ENVS names, then the request's.
+func (s *Server) environ(extra map[string]string) []string {
+	all := make(map[string]string, len(s.opts.Env)+len(extra))
+	for k, v := range s.opts.Env {
+		all[k] = v
+	}
+	if path := s.opts.Env["EXECD_ENVS"]; path != "" {
+		s.envFile(path, all)
+	}
+	for k, v := range extra {
+		all[k] = v
+	}
+	env := make([]string, 0, len(all))
+	for k, v := range all {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
+			continue
+		}
+		env = append(env, k+"="+v)
+	}
+	sort.Strings(env)
+	return env
+}
+
+// envFile adds the KEY=VALUE lines of a file, which is read anew each time.
+func (s *Server) envFile(path string, into map[string]string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return // it need not exist
+	}
+	defer func() { _ = f.Close() }()
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		line := strings.TrimSpace(sc.Text())
+		k, v, ok := strings.Cut(line, "=")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		into[strings.TrimSpace(k)] = os.Expand(strings.TrimSpace(v), func(name string) string { return into[name] })
+	}
+}
+
+func (s *Server) tempDir() string {
+	if d := s.opts.Env["TMPDIR"]; d != "" {
+		return d
+	}
+	return "/tmp"
+}
+
+// unlinkedFile makes a file that has no name and goes when it is closed.
+func unlinkedFile(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, ".execd-*")
+	if err != nil {
+		return nil, fmt.Errorf("making the output file: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("making the output file: %w", err)
+	}
+	return f, nil
+}
+
+// path expands what the wire expands in every path ($NAME, ${NAME}, ~) and
+// makes it absolute. A name that is not set is an error.
+func (s *Server) path(p string) (string, error) {
+	var missing []string
+	out := os.Expand(p, func(name string) string {
+		v, ok := s.opts.Env[name]
+		if !ok {
+			missing = append(missing, name)
+		}
+		return v
+	})
+	if len(missing) > 0 {
+		return "", fmt.Errorf("undefined environment variable in path %q: %s", p, strings.Join(missing, ", "))
+	}
+	if out == "~" || strings.HasPrefix(out, "~/") {
+		out = s.opts.Env["HOME"] + out[1:]
+	}
+	if strings.Contains(out, "\x00") {
+		return "", fmt.Errorf("path %q contains a NUL", p)
+	}
+	if !filepath.IsAbs(out) {
+		out = filepath.Join(s.opts.Dir, out)
+	}
+	return filepath.Clean(out), nil
+}

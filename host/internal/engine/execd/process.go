@@ -1,0 +1,127 @@
+//go:build unix
+
+package execd
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// Table starts processes and reaps every child of this process, also those it
+// didn't start: it is the wait loop of a sandbox's first process. A program
+// may have one. Safe for concurrent use.
+type Table struct {
+	mu      sync.Mutex // held from fork to registration
+	running map[int]*Process
+	signals chan os.Signal
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// Process is a child that was started by a Table.
+type Process struct {
+	// Pid is also the id of its process group.
+	Pid int
+	// Done is closed when the process has ended.
+	Done   chan struct{}
+	status syscall.WaitStatus
+	ended  bool // guarded by the table's mu
+	table  *Table
+}
+
+// NewTable starts reaping.
+func NewTable() *Table {
+	t := &Table{
+		running: map[int]*Process{},
+		signals: make(chan os.Signal, 1),
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	signal.Notify(t.signals, syscall.SIGCHLD)
+	go t.loop()
+	return t
+}
+
+// Close stops reaping.
+func (t *Table) Close() {
+	signal.Stop(t.signals)
+	close(t.stop)
+	<-t.done
+}
+
+func (t *Table) loop() {
+	defer close(t.done)
+	for {
+		t.reap()
+		select {
+		case <-t.signals:
+		case <-t.stop:
+			return
+		}
+	}
+}
+
+func (t *Table) reap() {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		t.mu.Lock()
+		if p := t.running[pid]; p != nil {
+			delete(t.running, pid)
+			p.status, p.ended = ws, true
+			close(p.Done)
+		}
+		t.mu.Unlock()
+	}
+}
+
+// Start runs path with argv, in a process group of its own.
+func (t *Table) Start(path string, argv []string, attr *syscall.ProcAttr) (*Process, error) {
+	if attr.Sys == nil {
+		attr.Sys = &syscall.SysProcAttr{}
+	}
+	attr.Sys.Setpgid = true
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err != nil {
+		return nil, &os.PathError{Op: "fork/exec", Path: path, Err: err}
+	}
+	p := &Process{Pid: pid, Done: make(chan struct{}), table: t}
+	t.running[pid] = p
+	return p, nil
+}
+
+// Signal sends sig to the process group while its leader has not been reaped;
+// afterwards the group's id may be another's.
+func (p *Process) Signal(sig syscall.Signal) error {
+	p.table.mu.Lock()
+	defer p.table.mu.Unlock()
+	if p.ended {
+		return os.ErrProcessDone
+	}
+	return syscall.Kill(-p.Pid, sig)
+}
+
+// Status is how the process ended; valid once Done is closed.
+func (p *Process) Status() syscall.WaitStatus { return p.status }
+
+// Groups are the process groups whose leaders are running.
+func (t *Table) Groups() []int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := make([]int, 0, len(t.running))
+	for pid := range t.running {
+		ids = append(ids, pid)
+	}
+	return ids
+}

@@ -1,0 +1,129 @@
+package execd
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Options say how a Server behaves.
+type Options struct {
+	// Env is the environment of commands, and what $NAME in paths refers to.
+	Env map[string]string
+	// Dir is where commands start and relative paths begin, unless they say
+	// otherwise.
+	Dir string
+	// Table starts and reaps processes.
+	Table *Table
+	// NoGroups is set where supplementary groups can't be set (a user
+	// namespace of an ordinary user).
+	NoGroups bool
+	// Logger gets what fails; nil is silence.
+	Logger hclog.Logger
+}
+
+// Server is the execd API of one sandbox. It is safe for concurrent use.
+type Server struct {
+	relay *http.Transport // to the sandbox's own ports: no proxy, no environment
+	opts  Options
+	log   hclog.Logger
+	execs *executions
+	shell string
+}
+
+// New makes a Server.
+func New(opts Options) *Server {
+	if opts.Logger == nil {
+		opts.Logger = hclog.NewNullLogger()
+	}
+	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h := s.route(r.Method, r.URL.Path); h != nil {
+		h(w, r)
+		return
+	}
+	if p := strings.TrimRight(r.URL.Path, "/"); p != r.URL.Path && s.route(r.Method, p) != nil {
+		redirect(w, r, p)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write([]byte("404 page not found"))
+}
+
+// route finds the handler of a request; nil is the original's answer to
+// unknown paths and wrong methods alike.
+func (s *Server) route(method, path string) http.HandlerFunc {
+	if h := s.fixed(method, path); h != nil {
+		return h
+	}
+	if id, ok := strings.CutPrefix(path, "/command/status/"); ok && method == http.MethodGet && isSegment(id) {
+		return func(w http.ResponseWriter, _ *http.Request) { s.commandStatus(w, id) }
+	}
+	if rest, ok := strings.CutPrefix(path, "/command/"); ok && method == http.MethodGet {
+		if id, ok := strings.CutSuffix(rest, "/logs"); ok && isSegment(id) {
+			return func(w http.ResponseWriter, r *http.Request) { s.commandLogs(w, r, id) }
+		}
+	}
+	if rest, ok := strings.CutPrefix(path, "/proxy/"); ok {
+		return func(w http.ResponseWriter, r *http.Request) { s.proxy(w, r, rest) }
+	}
+	return nil
+}
+
+func (s *Server) fixed(method, path string) http.HandlerFunc {
+	switch method + " " + path {
+	case "GET /ping":
+		return ping
+	case "POST /command":
+		return s.runCommand
+	case "DELETE /command":
+		return s.interrupt
+	case "GET /code/contexts":
+		return noContexts
+	case "GET /files/info":
+		return s.filesInfo
+	case "DELETE /files":
+		return s.removeFiles
+	case "POST /files/mv":
+		return s.moveFiles
+	case "GET /files/search":
+		return s.searchFiles
+	case "POST /files/upload":
+		return s.upload
+	case "GET /files/download":
+		return s.download
+	case "GET /directories/list":
+		return s.listDirectory
+	case "POST /directories":
+		return s.makeDirectories
+	case "DELETE /directories":
+		return s.removeDirectories
+	}
+	return nil
+}
+
+func isSegment(s string) bool { return s != "" && !strings.Contains(s, "/") }
+
+func ping(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(http.StatusOK)
+}
+
+// noContexts is what a server without code interpreters has to say.
+func noContexts(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, []struct{}{}) }
+
+// redirect sends a request with a trailing slash to the path without.
+func redirect(w http.ResponseWriter, r *http.Request, path string) {
+	code := http.StatusMovedPermanently
+	if r.Method != http.MethodGet {
+		code = http.StatusTemporaryRedirect
+	}
+	u := *r.URL
+	u.Path, u.RawPath = path, ""
+	http.Redirect(w, r, u.RequestURI(), code)
+}

@@ -1,0 +1,47 @@
+package guest
+
+import (
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+)
+
+// Config is the first message on the control socket, from the shim.
+type Config struct {
+	Jail jail.Spec
+	// Env is the environment of everything in the sandbox.
+	Env map[string]string
+	// Entrypoint is the command whose end is the sandbox's. Empty is none.
+	Entrypoint []string
+	// Program tells that the program's descriptor comes after the listener's.
+	Program bool
+	// Probe only enters, answers and ends: it tells whether the machine allows
+	// a sandbox like this.
+	Probe bool
+	// NoGroups is set where supplementary groups can't be set.
+	NoGroups bool
+}
+
+// Reply answers a message on the control socket.
+type Reply struct {
+	// Error is empty when it went well.
+	Error string
+	// Entry tells that the fault is the entry point's and not the sandbox's.
+	Entry bool
+}
+
+// Operation is every further message from the shim.
+type Operation struct{ Op string }
+
+// The operations.
+const (
+	// Stop stops all processes but the init, by signal: for where there is no
+	// freezer.
+	Stop = "stop"
+	// Continue lets them go on.
+	Continue = "continue"
+)
+
+// The descriptors of an init, after the control socket.
+const (
+	ListenerFD = 4
+	ProgramFD  = 5
+)

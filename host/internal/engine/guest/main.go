@@ -1,0 +1,223 @@
+//go:build unix
+
+package guest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/execd"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+)
+
+// Main runs the init and never returns. main calls it first thing, on the
+// main thread.
+func Main() {
+	runtime.LockOSThread() // the shim's death signal is tied to threads, and Enter wants one
+	g := guest{control: os.NewFile(reexec.ControlFD, "control")}
+	g.in, g.out = json.NewDecoder(g.control), json.NewEncoder(g.control)
+	if err := g.start(); err != nil {
+		var entry entryError
+		_ = g.out.Encode(Reply{Error: err.Error(), Entry: errors.As(err, &entry)}) // the shim also sees us end
+		g.exit(1)
+	}
+	g.follow()
+	g.exit(0)
+}
+
+type guest struct {
+	control *os.File
+	in      *json.Decoder
+	out     *json.Encoder
+	config  Config
+	table   *execd.Table
+}
+
+// entryError is the entry point's fault.
+type entryError struct{ err error }
+
+func (e entryError) Error() string { return e.err.Error() }
+
+func (g *guest) start() error {
+	if err := g.in.Decode(&g.config); err != nil {
+		return fmt.Errorf("reading the configuration: %w", err)
+	}
+	for fd := range ProgramFD + 1 {
+		if fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	if g.config.Program {
+		_ = syscall.Close(ProgramFD) // it runs already
+	}
+	l, err := listener()
+	if err != nil {
+		return err
+	}
+	// Any process in the sandbox may send us signals. Ignoring them would be
+	// inherited by every command, so take them and drop them.
+	ignored := make(chan os.Signal, 64)
+	signal.Notify(ignored)
+	go func() {
+		for range ignored { //nolint:revive // dropping them is the point
+		}
+	}()
+	if err := jail.Enter(&g.config.Jail); err != nil {
+		return err
+	}
+	if g.config.Probe {
+		_ = g.out.Encode(Reply{})
+		os.Exit(0)
+	}
+	g.table = execd.NewTable()
+	dir, err := g.directory()
+	if err != nil {
+		return err
+	}
+	srv := execd.New(execd.Options{Env: g.config.Env, Dir: dir, Table: g.table, NoGroups: g.config.NoGroups})
+	if err := g.startEntry(dir); err != nil {
+		return entryError{err}
+	}
+	go func() {
+		_ = (&http.Server{Handler: srv}).Serve(l) //nolint:gosec // only the engine can connect; requests may last
+		g.exit(1)
+	}()
+	return g.out.Encode(Reply{})
+}
+
+func listener() (net.Listener, error) {
+	f := os.NewFile(ListenerFD, "execd")
+	defer func() { _ = f.Close() }()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("taking the execd socket: %w", err)
+	}
+	return l, nil
+}
+
+// directory is where commands start.
+func (g *guest) directory() (string, error) {
+	if g.config.Jail.Level == jail.Namespaces {
+		if err := os.Chdir("/workspace"); err == nil {
+			return "/workspace", nil
+		}
+		return "/", os.Chdir("/")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	home := filepath.Dir(dir)
+	for name, at := range map[string]string{"HOME": filepath.Join(home, "root"), "TMPDIR": filepath.Join(home, "tmp")} {
+		if _, set := g.config.Env[name]; !set {
+			g.config.Env[name] = at
+		}
+	}
+	return dir, nil
+}
+
+// startEntry starts the entry point; its end is ours.
+func (g *guest) startEntry(dir string) error {
+	argv := g.config.Entrypoint
+	if len(argv) == 0 {
+		return nil
+	}
+	path, err := lookPath(argv[0], g.config.Env["PATH"])
+	if err != nil {
+		return err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = null.Close() }()
+	env := make([]string, 0, len(g.config.Env))
+	for k, v := range g.config.Env {
+		env = append(env, k+"="+v)
+	}
+	p, err := g.table.Start(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{null.Fd(), 1, 2}})
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-p.Done
+		if ws := p.Status(); ws.Signaled() {
+			g.exit(128 + int(ws.Signal()))
+		}
+		g.exit(p.Status().ExitStatus())
+	}()
+	return nil
+}
+
+func lookPath(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		if _, err := os.Stat(name); err != nil {
+			return "", fmt.Errorf("entry point %q: %w", name, err)
+		}
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		p := filepath.Join(dir, name)
+		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("entry point %q: executable file not found in PATH", name)
+}
+
+// follow does what the shim says until it has gone.
+func (g *guest) follow() {
+	for {
+		var op Operation
+		if err := g.in.Decode(&op); err != nil {
+			return
+		}
+		var r Reply
+		switch op.Op {
+		case Stop:
+			g.signalAll(syscall.SIGSTOP)
+		case Continue:
+			g.signalAll(syscall.SIGCONT)
+		default:
+			r.Error = fmt.Sprintf("unknown operation %q", op.Op)
+		}
+		if err := g.out.Encode(r); err != nil {
+			return
+		}
+	}
+}
+
+// signalAll reaches every other process of the sandbox: in one step in a
+// process namespace, else those that we know of.
+func (g *guest) signalAll(sig syscall.Signal) {
+	if os.Getpid() == 1 {
+		_ = syscall.Kill(-1, sig) // there may be none
+		return
+	}
+	if g.table == nil {
+		return
+	}
+	for _, pgid := range g.table.Groups() {
+		_ = syscall.Kill(-pgid, sig)
+	}
+	for _, pid := range descendants() {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+func (g *guest) exit(code int) {
+	if os.Getpid() != 1 {
+		g.signalAll(syscall.SIGKILL)
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,94 @@
+package jail
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enter puts this process into the sandbox that spec describes. The caller
+// runs on its main thread and has started nothing else.
+func Enter(spec *Spec) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unix.Umask(0o022)
+	switch spec.Level {
+	case Namespaces:
+		return enterNamespaces(spec)
+	case Reduced:
+		return enterReduced(spec)
+	case None:
+		return enterDirectory(spec)
+	}
+	return fmt.Errorf("entering the sandbox: unknown isolation level %q", spec.Level)
+}
+
+func enterNamespaces(spec *Spec) error {
+	if err := buildRoot(spec); err != nil {
+		return err
+	}
+	if err := unix.Sethostname([]byte(spec.Hostname)); err != nil {
+		return fmt.Errorf("setting the host name: %w", err)
+	}
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	if err := maskKernel(); err != nil {
+		return err
+	}
+	if err := setLimits(spec); err != nil {
+		return err
+	}
+	return harden(spec, rootRules(), filterPolicy{})
+}
+
+func enterReduced(spec *Spec) error {
+	dir := filepath.Join(spec.DataDir, spec.Upper)
+	if err := enterDirectory(spec); err != nil {
+		return err
+	}
+	if err := setLimits(spec); err != nil {
+		return err
+	}
+	// The children of a reduced sandbox find a new parent here and not at the
+	// machine's init, so that none escapes the end of the sandbox.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("becoming the reaper of the sandbox: %w", err)
+	}
+	rules, err := reducedRules(dir)
+	if err != nil {
+		return err
+	}
+	return harden(spec, rules, filterPolicy{noNetwork: true})
+}
+
+func enterDirectory(spec *Spec) error {
+	if err := os.Chdir(filepath.Join(spec.DataDir, spec.Upper, WorkDir)); err != nil {
+		return fmt.Errorf("entering the working directory: %w", err)
+	}
+	return nil
+}
+
+// setLimits sets the soft limits that stand in for control groups.
+func setLimits(spec *Spec) error {
+	if spec.MaxMemory > 0 {
+		l := unix.Rlimit{Cur: spec.MaxMemory, Max: spec.MaxMemory}
+		if err := unix.Setrlimit(unix.RLIMIT_DATA, &l); err != nil {
+			return fmt.Errorf("limiting memory: %w", err)
+		}
+	}
+	if spec.MaxProcesses > 0 {
+		l := unix.Rlimit{Cur: spec.MaxProcesses, Max: spec.MaxProcesses}
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &l); err != nil {
+			return fmt.Errorf("limiting processes: %w", err)
+		}
+	}
+	none := unix.Rlimit{}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &none); err != nil {
+		return fmt.Errorf("turning core dumps off: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
+)
+
+// bootTime is how long a sandbox that is being made when its engine ends may
+// take until its shim answers.
+const bootTime = 15 * time.Second
+
+// adoptSandboxes takes over the sandboxes whose shims live and removes the
+// others. One sandbox's trouble doesn't hold up the rest.
+func (m *Manager) adoptSandboxes(ctx context.Context) error {
+	names, err := subdirectories(m.path(sandboxesDir))
+	if err != nil {
+		return err
+	}
+	for _, id := range names {
+		err := m.adopt(ctx, id)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			m.log.Error("adopting a sandbox", "op", "adopt", "sandbox", id, "err", err)
+		}
+	}
+	return nil
+}
+
+func (m *Manager) adopt(ctx context.Context, id string) error {
+	if strings.HasPrefix(id, ".") {
+		return m.sweep(id)
+	}
+	lock, err := tryLock(m.path(sandboxesDir, id, shim.LockFile))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if lock != nil {
+			_ = lock.Close()
+		}
+		m.log.Info("removing a dead sandbox", "op", "adopt", "sandbox", id)
+		return m.removeDead(ctx, id)
+	}
+	if !errors.Is(err, errLocked) {
+		return err
+	}
+	var rec record
+	if err := readRecord(m.path(sandboxesDir, id, sandboxRecord), &rec); err != nil {
+		return fmt.Errorf("sandbox %s lives but can't be known: %w", id, err)
+	}
+	s := m.newSandbox(rec)
+	if s.state, err = m.firstState(ctx, s); err != nil {
+		return err
+	}
+	s.rec.ExpiresAt = s.state.ExpiresAt
+	m.unfreeze(ctx, s)
+	m.mu.Lock()
+	m.sandboxes[id] = s
+	m.mu.Unlock()
+	m.watch(s)
+	m.log.Info("sandbox adopted", "op", "adopt", "sandbox", id)
+	return nil
+}
+
+// firstState asks a shim that may still be starting.
+func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, bootTime)
+	defer cancel()
+	for {
+		st, err := s.shim.State(ctx)
+		if err == nil {
+			return st, nil
+		}
+		if s.shimEnded() {
+			return shim.State{}, errors.Join(err, m.removeDead(ctx, s.rec.ID))
+		}
+		t := time.NewTimer(10 * time.Millisecond)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return shim.State{}, err
+		}
+	}
+}
+
+// sweep removes a directory that was being made or removed, unless somebody
+// still is at it.
+func (m *Manager) sweep(name string) error {
+	dir := m.path(sandboxesDir, name)
+	lock, err := tryLock(filepath.Join(dir, shim.LockFile))
+	if errors.Is(err, errLocked) {
+		return nil
+	}
+	if lock != nil {
+		defer func() { _ = lock.Close() }()
+	}
+	return layer.Remove(dir)
+}
+
+// removeDead removes what a sandbox without a shim left behind. Its mounts
+// went with its processes, and those with the shim.
+func (m *Manager) removeDead(ctx context.Context, id string) error {
+	dir := m.path(sandboxesDir, id)
+	var rec record
+	if err := readRecord(filepath.Join(dir, sandboxRecord), &rec); err == nil {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if err := rec.Group.Remove(ctx); err != nil {
+			m.log.Warn("removing a control group", "op", "remove", "sandbox", id, "err", err)
+		}
+	}
+	gone := m.path(sandboxesDir, ".gone-"+id)
+	if err := os.Rename(dir, gone); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		gone = dir
+	}
+	return layer.Remove(gone)
+}

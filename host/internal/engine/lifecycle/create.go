@@ -1,0 +1,208 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
+)
+
+// searchPath is PATH in a sandbox, unless the request has one.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// create makes a sandbox and returns when it runs.
+func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error) {
+	m.busy.Add(1)
+	defer m.busy.Done()
+	started := time.Now()
+	rec := record{
+		ID: uuid.NewString(), Image: q.image, SnapshotID: q.snapshotID, Entrypoint: q.entrypoint, Metadata: q.metadata,
+		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level,
+	}
+	if q.timeout > 0 {
+		rec.ExpiresAt = rec.CreatedAt.Add(q.timeout)
+	}
+	release, err := m.stack(&rec, q)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s, err := m.start(ctx, &rec, q)
+	if err != nil {
+		m.log.Error("sandbox failed to start", "op", "create", "sandbox", rec.ID, "err", err)
+		var entry *shim.EntryError
+		if errors.As(err, &entry) {
+			return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %s", entry.Message)
+		}
+		return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %v", err)
+	}
+	m.log.Info("sandbox created", "op", "create", "sandbox", rec.ID, "dur_ms", time.Since(started).Milliseconds())
+	return s, nil
+}
+
+// stack chooses the layers below the sandbox. Until release is called the
+// snapshots among them can't be deleted; afterwards the sandbox keeps them.
+func (m *Manager) stack(rec *record, q createRequest) (release func(), err error) {
+	release = func() {}
+	if q.image != "" {
+		if err := m.image(q.image); err != nil {
+			return nil, err
+		}
+	}
+	if q.snapshotID != "" {
+		if release, err = m.useSnapshot(rec, q.snapshotID); err != nil {
+			return nil, err
+		}
+	}
+	if m.isolated() {
+		if rec.Base, err = m.base.current(); err != nil {
+			release()
+			return nil, err
+		}
+	}
+	return release, nil
+}
+
+// start makes the sandbox's directory and its processes.
+func (m *Manager) start(ctx context.Context, rec *record, q createRequest) (*sandbox, error) {
+	tops := layer.Tops()
+	lock, err := m.makeDir(ctx, rec, tops, q)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Close() }()
+	s := m.newSandbox(*rec)
+	err = shim.Start(ctx, m.opts.Program, lock, m.shimConfig(rec, tops, q))
+	if err != nil {
+		_ = lock.Close()
+		return nil, errors.Join(err, m.removeDead(context.WithoutCancel(ctx), rec.ID))
+	}
+	m.mu.Lock()
+	m.sandboxes[rec.ID] = s
+	m.mu.Unlock()
+	m.watch(s)
+	return s, nil
+}
+
+// makeDir makes the directory under a name that nobody adopts, locks it, and
+// only then gives it its own.
+func (m *Manager) makeDir(ctx context.Context, rec *record, tops []string, q createRequest) (lock *os.File, err error) {
+	tmp, dir := m.path(sandboxesDir, ".new-"+rec.ID), m.path(sandboxesDir, rec.ID)
+	defer func() {
+		if err != nil {
+			_ = rec.Group.Remove(context.WithoutCancel(ctx))
+			err = errors.Join(fmt.Errorf("making sandbox %s: %w", rec.ID, err), layer.Remove(tmp))
+		}
+	}()
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, err
+	}
+	if lock, err = newLock(filepath.Join(tmp, shim.LockFile)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = lock.Close()
+		}
+	}()
+	if err := m.fill(ctx, tmp, rec, tops); err != nil {
+		return nil, err
+	}
+	if rec.Group, err = m.opts.Groups.Create(rec.ID, q.limits); err != nil {
+		return nil, err
+	}
+	if err := writeRecord(filepath.Join(tmp, sandboxRecord), rec); err != nil {
+		return nil, err
+	}
+	return lock, os.Rename(tmp, dir)
+}
+
+// fill makes what a sandbox of our level works in.
+func (m *Manager) fill(ctx context.Context, dir string, rec *record, tops []string) error {
+	if m.isolated() {
+		for _, d := range []string{layerDir, "work", "root"} {
+			if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+				return err
+			}
+		}
+		for _, name := range append([]string{jail.RootLayer}, tops...) {
+			if err := os.Mkdir(filepath.Join(dir, layerDir, name), m.topMode(name)); err != nil {
+				return err
+			}
+			if err := os.Mkdir(filepath.Join(dir, "work", name), 0o700); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Without overlays a snapshot's files are copied, oldest first.
+	for i := len(rec.Snapshots) - 1; i >= 0; i-- {
+		if err := layer.Apply(ctx, filepath.Join(dir, layerDir), m.path(snapshotsDir, rec.Snapshots[i], layerDir)); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{jail.WorkDir, "root", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, layerDir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topMode is the mode that a top directory shows: in an overlay the upper
+// one's counts.
+func (m *Manager) topMode(name string) fs.FileMode {
+	if st, err := os.Stat("/" + name); err == nil && name != jail.RootLayer {
+		return st.Mode().Perm()
+	}
+	return 0o755
+}
+
+func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.Config {
+	rel := filepath.Join(sandboxesDir, rec.ID)
+	spec := jail.Spec{
+		ID: rec.ID, Hostname: "sandbox", Level: m.opts.Level, DataDir: m.opts.DataDir,
+		Upper: filepath.Join(rel, layerDir), Work: filepath.Join(rel, "work"), Root: filepath.Join(rel, "root"),
+		Tops: tops, Volatile: m.opts.Volatile, Landlock: m.opts.Landlock,
+	}
+	for _, id := range rec.Snapshots {
+		spec.Lowers = append(spec.Lowers, filepath.Join(snapshotsDir, id, layerDir))
+	}
+	if rec.Base != "" {
+		spec.Lowers = append(spec.Lowers, filepath.Join(baseDir, rec.Base))
+	}
+	if !m.opts.Groups.Has("memory") && q.limits.Memory > 0 {
+		spec.MaxMemory = uint64(q.limits.Memory)
+	}
+	if !m.opts.Groups.Has("pids") && m.opts.UserNamespace && m.isolated() {
+		spec.MaxProcesses = uint64(q.limits.Processes) // counted per user namespace
+	}
+	env := map[string]string{"PATH": searchPath}
+	if m.isolated() {
+		env["HOME"] = "/root"
+	}
+	for k, v := range q.env {
+		env[k] = v
+	}
+	return shim.Config{
+		Dir:           m.path(sandboxesDir, rec.ID),
+		UserNamespace: m.opts.UserNamespace,
+		Group:         rec.Group,
+		ExpiresAt:     rec.ExpiresAt,
+		Guest: guest.Config{
+			Jail: spec, Env: env, Entrypoint: q.entrypoint,
+			NoGroups: os.Geteuid() != 0,
+		},
+	}
+}

@@ -1,0 +1,188 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+)
+
+// Manager owns the sandboxes of a data directory. It is safe for concurrent
+// use.
+type Manager struct {
+	opts Options
+	log  hclog.Logger
+	base baseCache
+
+	ctx  context.Context //nolint:containedctx // the life of the watchers
+	stop context.CancelFunc
+	jobs sync.WaitGroup // watchers and snapshots
+	busy sync.WaitGroup // requests that make or remove something
+
+	mu        sync.Mutex
+	sandboxes map[string]*sandbox
+	snapshots map[string]*snapshot
+}
+
+// Open takes over what is in the data directory.
+func Open(ctx context.Context, opts Options) (*Manager, error) {
+	if opts.Logger == nil {
+		opts.Logger = hclog.NewNullLogger()
+	}
+	for name, kind := range opts.Images {
+		if kind != HostImage {
+			return nil, fmt.Errorf("[engine.images] %s: %q is not something that this engine can use: the machine's own root is %q", name, kind, HostImage)
+		}
+	}
+	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}}
+	m.base.manager = m
+	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	for _, d := range []string{sandboxesDir, snapshotsDir, baseDir} {
+		if err := os.MkdirAll(m.path(d), 0o700); err != nil {
+			return nil, fmt.Errorf("making the data directory: %w", err)
+		}
+	}
+	if err := errors.Join(m.adoptSnapshots(), m.adoptSandboxes(ctx)); err != nil {
+		m.Close()
+		return nil, err
+	}
+	m.base.clean()
+	return m, nil
+}
+
+// Settle returns when no request is making or removing anything: then another
+// engine may take over. No new request may come in meanwhile.
+func (m *Manager) Settle(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		m.busy.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for sandboxes that are being made: %w", ctx.Err())
+	}
+}
+
+// Close stops watching. Sandboxes go on; snapshots that are being made are
+// waited for.
+func (m *Manager) Close() {
+	m.stop()
+	m.jobs.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sandboxes {
+		s.transport.CloseIdleConnections()
+	}
+}
+
+// Sandbox returns a sandbox, or a Problem with status 404.
+func (m *Manager) sandbox(id string) (*sandbox, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sandboxes[id]
+	if s == nil {
+		return nil, problem(http.StatusNotFound, codeSandboxNotFound, "Sandbox %s not found.", id)
+	}
+	return s, nil
+}
+
+// list returns the sandboxes that match, newest first.
+func (m *Manager) list(states []string, metadata map[string]string) []*sandbox {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*sandbox
+	for _, s := range m.sandboxes {
+		state := s.status().State
+		if len(states) > 0 && !slices.ContainsFunc(states, func(w string) bool { return strings.EqualFold(w, state) }) {
+			continue
+		}
+		if s.matches(metadata) {
+			out = append(out, s)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i].rec, out[j].rec
+		if !a.CreatedAt.Equal(b.CreatedAt) {
+			return a.CreatedAt.After(b.CreatedAt)
+		}
+		return a.ID > b.ID
+	})
+	return out
+}
+
+func (m *Manager) forget(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sandboxes[id]; s != nil {
+		delete(m.sandboxes, id)
+		s.transport.CloseIdleConnections()
+	}
+}
+
+// image says what an image name stands for.
+func (m *Manager) image(uri string) error {
+	if uri == HostImage || m.opts.Images[uri] == HostImage {
+		return nil
+	}
+	name := uri
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		name = name[:i]
+	}
+	if name, _, _ = strings.Cut(name, "@"); m.opts.Images[name] == HostImage {
+		return nil
+	}
+	return problem(http.StatusInternalServerError, codePullFailed,
+		"Failed to pull image %s: this engine has no registry client; to run it on the machine's own root, map it in alineo.toml under [engine.images]: %q = %q (or ask for the image %q)",
+		uri, name, HostImage, HostImage)
+}
+
+// delete ends a sandbox.
+func (m *Manager) delete(ctx context.Context, id string) error {
+	s, err := m.sandbox(id)
+	if err != nil {
+		return err
+	}
+	m.busy.Add(1)
+	defer m.busy.Done()
+	started := time.Now()
+	if err := s.destroy(ctx, m); err != nil {
+		return problem(http.StatusInternalServerError, codeDeleteFailed, "Failed to delete sandbox %s: %v", id, err)
+	}
+	m.forget(id)
+	m.log.Info("sandbox deleted", "op", "delete", "sandbox", id, "dur_ms", time.Since(started).Milliseconds())
+	return nil
+}
+
+// renew sets a new end.
+func (m *Manager) renew(ctx context.Context, id string, at time.Time) error {
+	s, err := m.sandbox(id)
+	if err != nil {
+		return err
+	}
+	if !at.After(time.Now()) {
+		return problem(http.StatusBadRequest, codeInvalidExpiration, "New expiration time must be in the future.")
+	}
+	if s.expiry().IsZero() {
+		return problem(http.StatusConflict, codeInvalidExpiration, "Sandbox %s does not have automatic expiration enabled.", id)
+	}
+	if err := s.shim.Renew(ctx, at); err != nil {
+		return fmt.Errorf("renewing sandbox %s: %w", id, err)
+	}
+	return s.setExpiry(m, at)
+}
+
+// isolated tells whether sandboxes have overlays and namespaces.
+func (m *Manager) isolated() bool { return m.opts.Level == jail.Namespaces }

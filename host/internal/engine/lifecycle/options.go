@@ -1,0 +1,32 @@
+package lifecycle
+
+import (
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+)
+
+// Options are what a Manager works with. The caller has found out what the
+// machine can do; the Manager does exactly that or fails.
+type Options struct {
+	// DataDir is the data directory, absolute, whose lock the caller holds.
+	DataDir string
+	Logger  hclog.Logger
+	// Program is what shims and inits run.
+	Program *reexec.Image
+	// Level is the isolation of every sandbox.
+	Level jail.Level
+	// UserNamespace gives each sandbox one.
+	UserNamespace bool
+	// Landlock and Volatile tell whether the kernel has them.
+	Landlock, Volatile bool
+	// Groups is where control groups are made.
+	Groups cgroup.Parent
+	// Images maps image names to what they are; "host" is the machine's root.
+	Images map[string]string
+}
+
+// HostImage is the name of the machine's own root.
+const HostImage = "host"

@@ -1,0 +1,119 @@
+package lifecycle
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// execdPort is the port under which a sandbox's execd is asked for.
+const execdPort = 44772
+
+func parsePort(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 65535 {
+		return 0, problem(http.StatusBadRequest, codeInvalidPort, "Invalid port %q: a port is a number between 1 and 65535.", v)
+	}
+	return n, nil
+}
+
+// endpoint says where a port of a sandbox is reached: through us.
+func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, id, port string) error {
+	if _, err := strconv.Atoi(port); err != nil {
+		return details{{
+			Type: "int_parsing", Loc: []any{"path", "port"}, Input: port,
+			Msg: "Input should be a valid integer, unable to parse string as an integer",
+		}}
+	}
+	q := r.URL.Query()
+	if q.Get("expires") != "" {
+		if on, err := strconv.ParseBool(q.Get("use_server_proxy")); err == nil && on {
+			return problem(http.StatusBadRequest, codeInvalidParameter, "use_server_proxy and expires can't be used together.")
+		}
+		return problem(http.StatusBadRequest, codeNotSupported, "Signed endpoints are not supported by this runtime.")
+	}
+	if _, err := parsePort(port); err != nil {
+		return err
+	}
+	if _, err := s.m.sandbox(id); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"endpoint": r.Host + "/sandboxes/" + id + "/proxy/" + port})
+	return nil
+}
+
+// proxy relays a request into a sandbox: to its execd, or through that to any
+// other port.
+func (s *Server) proxy(w http.ResponseWriter, r *http.Request, id, port string) error {
+	n, err := parsePort(port)
+	if err != nil {
+		return err
+	}
+	box, err := s.m.sandbox(id)
+	if err != nil {
+		return err
+	}
+	if r.Header.Get("Upgrade") != "" && !isWebSocket(r) {
+		return problem(http.StatusBadRequest, codeUnknown, "Websocket upgrade is not supported yet")
+	}
+	path, rawPath := afterPort(r.URL.Path), afterPort(r.URL.EscapedPath())
+	if n != execdPort {
+		prefix := "/proxy/" + port
+		path, rawPath = prefix+path, prefix+rawPath
+	}
+	relay := &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL = &url.URL{Scheme: "http", Host: "execd", Path: path, RawPath: rawPath, RawQuery: r.URL.RawQuery}
+			p.Out.Host = "127.0.0.1:" + port
+			for _, h := range []string{"Authorization", "Cookie", keyHeader} {
+				p.Out.Header.Del(h)
+			}
+			forwarded(p.Out.Header, r)
+		},
+		Transport:     box.transport,
+		FlushInterval: -1, // every chunk at once
+		ModifyResponse: func(resp *http.Response) error {
+			resp.Header.Del("X-Request-ID") // ours stands already
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if r.Context().Err() == nil {
+				s.m.log.Debug("relaying into a sandbox", "op", "proxy", "sandbox", id, "err", err)
+			}
+			writeError(w, problem(http.StatusBadGateway, codeUnknown, "Could not connect to the backend sandbox %s on port %s.", id, port))
+		},
+	}
+	relay.ServeHTTP(w, r)
+	return nil
+}
+
+// afterPort is what follows …/proxy/PORT in a path: "/" at least.
+func afterPort(path string) string {
+	_, rest, _ := strings.Cut(path, "/proxy/")
+	_, rest, _ = strings.Cut(rest, "/")
+	return "/" + rest
+}
+
+func isWebSocket(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") && r.Method == http.MethodGet
+}
+
+// forwarded says where a request came from, unless it says so itself.
+func forwarded(h http.Header, r *http.Request) {
+	host, _, _ := strings.Cut(r.RemoteAddr, ":")
+	proto := "http"
+	if r.TLS != nil {
+		proto = "https"
+	}
+	for name, value := range map[string]string{"X-Forwarded-Proto": proto, "X-Forwarded-Host": r.Host, "X-Forwarded-For": host} {
+		if given := r.Header.Get(name); given != "" {
+			h.Set(name, given)
+		} else if value != "" && value != "@" {
+			h.Set(name, value)
+		}
+	}
+}
+
+func exitMessage(code int) string { return "Container exited with code " + strconv.Itoa(code) + "." }

@@ -1,0 +1,241 @@
+package lifecycle
+
+import (
+	"net/http"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+)
+
+// createRequest is a valid POST /sandboxes.
+type createRequest struct {
+	image      string
+	snapshotID string
+	entrypoint []string
+	timeout    time.Duration // 0 is none
+	limits     cgroup.Limits
+	env        map[string]string
+	metadata   map[string]string
+}
+
+// minTimeout is the shortest time to live that the wire allows.
+const minTimeout = 60
+
+// parseCreate reads the request: first what the original's schema says (422),
+// then what its services do (400).
+func parseCreate(b body) (createRequest, error) {
+	var q createRequest
+	q.schema(b)
+	rules := &ruleSet{}
+	rules.read(b)
+	if err := b.err(); err != nil {
+		return q, err
+	}
+	q.together(b)
+	if rules.credentials && !b.has("networkPolicy") {
+		b.wrong("credentialProxy requires networkPolicy")
+	}
+	if err := b.err(); err != nil {
+		return q, err
+	}
+	if err := rules.check(); err != nil {
+		return q, err
+	}
+	return q, validMetadata(q.metadata)
+}
+
+func (q *createRequest) schema(b body) {
+	if img, ok := b.object("image"); ok {
+		q.image = img.required("uri")
+		if _, there := img.fields["uri"]; there && strings.TrimSpace(q.image) == "" && img.has("uri") {
+			img.fault("value_error", "Value error, image.uri must not be blank", q.image, map[string]any{"error": map[string]any{}}, "uri")
+		}
+		if auth, ok := img.object("auth"); ok {
+			auth.required("username")
+			auth.required("password")
+		}
+	}
+	q.snapshotID = b.text("snapshotId")
+	q.entrypoint = b.texts("entrypoint", 1)
+	q.env = b.pairs("env", true)
+	q.metadata = b.pairs("metadata", false)
+	if n, ok := b.integer("timeout"); ok {
+		if n < minTimeout {
+			b.fault("greater_than_equal", "Input should be greater than or equal to 60", n, map[string]int{"ge": minTimeout}, "timeout")
+		}
+		q.timeout = time.Duration(min(n, int64(maxLife/time.Second))) * time.Second
+	}
+	q.limits = parseLimits(b.pairs("resourceLimits", false))
+}
+
+// together checks the fields against each other, once each is right.
+func (q *createRequest) together(b body) {
+	pool := poolRef(b)
+	hasImage, hasSnapshot := b.has("image"), b.has("snapshotId")
+	switch {
+	case pool && hasSnapshot:
+		b.wrong("snapshotId cannot be used with poolRef")
+	case pool:
+	case hasImage == hasSnapshot:
+		b.wrong("Exactly one of image or snapshotId must be provided")
+	case hasSnapshot && strings.TrimSpace(q.snapshotID) == "":
+		b.wrong("snapshotId must not be blank")
+	case !b.has("resourceLimits"):
+		b.wrong("resourceLimits is required")
+	case hasImage && !b.has("entrypoint"):
+		b.wrong("entrypoint is required when image is provided")
+	}
+	if hasSnapshot && q.entrypoint == nil {
+		q.entrypoint = []string{"tail", "-f", "/dev/null"}
+	}
+}
+
+// maxLife keeps times to live within what a time can hold.
+const maxLife = 100 * 365 * 24 * time.Hour
+
+func poolRef(b body) bool {
+	ext, ok := b.fields["extensions"].(map[string]any)
+	return ok && ext["poolRef"] != nil
+}
+
+// ruleSet holds what is checked after the schema.
+type ruleSet struct {
+	pool, secure, credentials bool
+	extend                    string
+	opensNetwork              bool
+	platform                  *wirePlatform
+	volumes                   []body
+}
+
+func (s *ruleSet) read(b body) {
+	ext := b.pairs("extensions", false)
+	_, s.pool = ext["poolRef"]
+	s.extend = ext["access.renew.extend.seconds"]
+	s.secure = b.boolean("secureAccess")
+	if p, ok := b.object("platform"); ok {
+		s.platform = &wirePlatform{OS: p.required("os"), Arch: p.required("arch")}
+		p.oneOf("os", s.platform.OS, "linux", "windows")
+		p.oneOf("arch", s.platform.Arch, "amd64", "arm64")
+	}
+	if p, ok := b.object("networkPolicy"); ok {
+		s.readPolicy(p)
+	}
+	if c, ok := b.object("credentialProxy"); ok {
+		s.credentials = c.boolean("enabled")
+	}
+	s.volumes = b.objects("volumes")
+	for _, v := range s.volumes {
+		checkVolume(v)
+	}
+}
+
+// readPolicy notes whether a policy lets anything out.
+func (s *ruleSet) readPolicy(p body) {
+	action := p.text("defaultAction")
+	p.oneOf("defaultAction", action, "", "allow", "deny")
+	s.opensNetwork = action != "deny" && len(p.fields) > 0
+	for _, rule := range p.objects("egress") {
+		a := rule.required("action")
+		rule.oneOf("action", a, "allow", "deny")
+		rule.required("target")
+		s.opensNetwork = s.opensNetwork || a == "allow"
+	}
+}
+
+func (b body) oneOf(key, value string, allowed ...string) {
+	if _, ok := b.fields[key].(string); !ok {
+		return // absent, or a fault already
+	}
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	quoted := make([]string, 0, len(allowed))
+	for _, a := range allowed {
+		if a != "" {
+			quoted = append(quoted, "'"+a+"'")
+		}
+	}
+	expected := strings.Join(quoted, " or ")
+	b.fault("literal_error", "Input should be "+expected, value, map[string]string{"expected": expected}, key)
+}
+
+func checkVolume(v body) {
+	v.required("name")
+	path := v.required("mountPath")
+	if path != "" && !strings.HasPrefix(path, "/") {
+		v.fault("string_pattern_mismatch", "String should match pattern '^/.*'", path, map[string]string{"pattern": "^/.*"}, "mountPath")
+	}
+	n := 0
+	for _, backend := range []string{"host", "pvc", "ossfs"} {
+		if v.has(backend) {
+			n++
+		}
+	}
+	if n != 1 {
+		v.wrong("Exactly one of host, pvc, or ossfs must be specified")
+	}
+}
+
+func (s *ruleSet) check() error {
+	bad := func(format string, args ...any) error {
+		return problem(http.StatusBadRequest, codeInvalidParameter, format, args...)
+	}
+	switch {
+	case s.pool:
+		return problem(http.StatusBadRequest, codeUnsupportedPool, "extensions.poolRef needs a Kubernetes runtime")
+	case s.secure:
+		return bad("secureAccess needs a Kubernetes runtime with an ingress gateway")
+	case s.credentials:
+		return bad("credentialProxy is not available: this engine's sandboxes have no network")
+	case s.opensNetwork:
+		return bad("networkPolicy lets traffic out, and this engine's sandboxes have no network: leave it out, or deny everything")
+	case s.platform != nil && (s.platform.OS != "linux" || s.platform.Arch != runtime.GOARCH):
+		return bad("platform %s/%s is not available here: this machine runs linux/%s", s.platform.OS, s.platform.Arch, runtime.GOARCH)
+	}
+	if s.extend != "" {
+		if n, err := strconv.Atoi(s.extend); err != nil || n < 300 || n > 86400 {
+			return bad("extensions[\"access.renew.extend.seconds\"] must be an integer between 300 and 86400, got %q", s.extend)
+		}
+	}
+	for _, v := range s.volumes {
+		if v.has("host") {
+			return problem(http.StatusBadRequest, codeHostPath, "host path volumes are not allowed: no allowed host paths are configured")
+		}
+		return problem(http.StatusBadRequest, codeVolumeBackend, "this engine has no volumes of that kind")
+	}
+	return nil
+}
+
+var (
+	labelName   = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+	labelPrefix = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+// validMetadata checks Kubernetes' rules for labels.
+func validMetadata(m map[string]string) error {
+	for k, v := range m {
+		name := k
+		if prefix, rest, ok := strings.Cut(k, "/"); ok {
+			if len(prefix) > 253 || !labelPrefix.MatchString(prefix) {
+				return problem(http.StatusBadRequest, codeInvalidLabel, "metadata key %q has an invalid prefix", k)
+			}
+			if prefix == "opensandbox.io" {
+				return problem(http.StatusBadRequest, codeInvalidLabel, "metadata key %q uses the reserved prefix opensandbox.io/", k)
+			}
+			name = rest
+		}
+		if len(name) > 63 || !labelName.MatchString(name) {
+			return problem(http.StatusBadRequest, codeInvalidLabel, "metadata key %q is not a valid label name", k)
+		}
+		if len(v) > 63 || (v != "" && !labelName.MatchString(v)) {
+			return problem(http.StatusBadRequest, codeInvalidLabel, "metadata value %q of key %q is not a valid label value", v, k)
+		}
+	}
+	return nil
+}

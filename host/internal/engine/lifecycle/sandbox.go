@@ -1,0 +1,171 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
+)
+
+// sandbox is one that is alive, or whose shim at least is.
+type sandbox struct {
+	dir       string
+	shim      *shim.Client
+	transport *http.Transport // to its execd
+
+	gone chan struct{} // closed when the shim has ended
+
+	snapping sync.Mutex // one snapshot at a time
+
+	mu    sync.Mutex
+	rec   record // ExpiresAt and Metadata change
+	state shim.State
+}
+
+func (m *Manager) newSandbox(rec record) *sandbox {
+	dir := m.path(sandboxesDir, rec.ID)
+	socket := filepath.Join(dir, shim.ExecdSocket)
+	return &sandbox{
+		dir:  dir,
+		rec:  rec,
+		shim: shim.Dial(dir),
+		gone: make(chan struct{}),
+		transport: &http.Transport{
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return unixsock.Dial(ctx, socket) },
+			MaxIdleConnsPerHost: 64,
+			IdleConnTimeout:     time.Minute,
+			DisableCompression:  true,
+		},
+	}
+}
+
+func (s *sandbox) status() wireStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.state.Exited:
+		return wireStatus{State: "Running", Reason: "CONTAINER_RUNNING", Message: "Container is running.", LastTransitionAt: stampOf(s.rec.CreatedAt)}
+	case s.state.ExitCode == 0:
+		return wireStatus{State: "Terminated", Reason: "CONTAINER_EXITED", Message: "Container exited with code 0.", LastTransitionAt: stampOf(s.state.ExitedAt)}
+	}
+	return wireStatus{State: "Failed", Reason: "CONTAINER_EXITED_ERROR", Message: exitMessage(s.state.ExitCode), LastTransitionAt: stampOf(s.state.ExitedAt)}
+}
+
+func (s *sandbox) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.state.Exited
+}
+
+func (s *sandbox) exited(st shim.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Exited, s.state.ExitCode, s.state.ExitedAt = st.Exited, st.ExitCode, st.ExitedAt
+}
+
+func (s *sandbox) expiry() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rec.ExpiresAt
+}
+
+func (s *sandbox) setExpiry(m *Manager, at time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rec.ExpiresAt = at
+	return writeRecord(m.path(sandboxesDir, s.rec.ID, sandboxRecord), s.rec)
+}
+
+// record is a copy of what is remembered.
+func (s *sandbox) record() record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rec
+}
+
+func (s *sandbox) matches(metadata map[string]string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, v := range metadata {
+		if have, ok := s.rec.Metadata[k]; !ok || have != v {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sandbox) wire() wireSandbox {
+	st, rec := s.status(), s.record()
+	w := wireSandbox{
+		ID: rec.ID, SnapshotID: rec.SnapshotID, Status: st, Metadata: rec.Metadata,
+		Entrypoint: rec.Entrypoint, ExpiresAt: stampOf(rec.ExpiresAt), CreatedAt: stamp(rec.CreatedAt),
+	}
+	if rec.Image != "" {
+		w.Image = &wireImage{URI: rec.Image}
+	}
+	return w
+}
+
+// destroy ends the sandbox and everything of it. A shim that was killed can't
+// do that itself any more.
+func (s *sandbox) destroy(ctx context.Context, m *Manager) error {
+	err := s.shim.Destroy(ctx)
+	if err == nil {
+		return nil
+	}
+	if _, serr := os.Stat(s.dir); errors.Is(serr, fs.ErrNotExist) {
+		return nil // it was over already
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
+		return m.removeDead(ctx, s.record().ID)
+	}
+	return err
+}
+
+// watch follows a sandbox until its shim has ended, then cleans up after it
+// if it could not.
+func (m *Manager) watch(s *sandbox) {
+	m.jobs.Add(1)
+	go func() {
+		defer m.jobs.Done()
+		id := s.record().ID
+		for {
+			err := s.shim.Wait(m.ctx, s.exited)
+			if m.ctx.Err() != nil {
+				return
+			}
+			if err == nil || s.shimEnded() {
+				break
+			}
+		}
+		close(s.gone)
+		m.forget(id)
+		if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+			m.log.Info("sandbox ended", "op", "end", "sandbox", id)
+			return
+		}
+		m.log.Warn("shim ended without cleaning up", "op", "end", "sandbox", id)
+		if err := m.removeDead(m.ctx, id); err != nil {
+			m.log.Error("removing a dead sandbox", "op", "end", "sandbox", id, "err", err)
+		}
+	}()
+}
+
+// shimEnded tells by its lock, which it holds as long as it lives.
+func (s *sandbox) shimEnded() bool {
+	lock, err := tryLock(filepath.Join(s.dir, shim.LockFile))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	_ = lock.Close()
+	return true
+}

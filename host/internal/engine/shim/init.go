@@ -1,0 +1,139 @@
+//go:build unix
+
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+)
+
+// initProcess is the sandbox's first process.
+type initProcess struct {
+	pid     int
+	cmd     *exec.Cmd
+	level   jail.Level
+	control net.Conn
+	in      *json.Decoder
+	out     *json.Encoder
+	mu      sync.Mutex // one operation at a time
+}
+
+// startInit starts the init in its namespaces. It waits there for its
+// configuration. Call it on the main thread: when the thread that starts a
+// process ends, the process's death signal fires.
+func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, error) {
+	ours, theirs, err := socketpair()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = theirs.Close() }()
+	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := program.Command(reexec.Init, c.Guest.Jail.ID, theirs, execd)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/"
+	cmd.Env = []string{"GOMAXPROCS=2"} // plenty for what it does, and a quicker start
+	attr, err := namespaces(c)
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = attr
+	done, err := c.Group.Spawn(attr)
+	if err != nil {
+		return nil, err
+	}
+	err = cmd.Start()
+	done()
+	if err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("starting the sandbox's init: %w", err)
+	}
+	return &initProcess{
+		pid: cmd.Process.Pid, cmd: cmd, level: c.Guest.Jail.Level, control: ours,
+		in: json.NewDecoder(ours), out: json.NewEncoder(ours),
+	}, nil
+}
+
+// configure sends the configuration and waits until the init has done it.
+// Moving it into its control group goes on beside.
+func (p *initProcess) configure(c Config) (guest.Reply, error) {
+	moved := make(chan error, 1)
+	go func() { moved <- c.Group.Add(p.pid) }()
+	c.Guest.Program = c.Sealed
+	var r guest.Reply
+	err := p.out.Encode(c.Guest)
+	if err == nil {
+		err = p.in.Decode(&r)
+	}
+	merr := <-moved
+	switch {
+	case r.Error != "":
+		return r, errors.New(r.Error)
+	case err != nil:
+		return r, fmt.Errorf("the sandbox's init ended while it started: %w", err)
+	}
+	return r, merr
+}
+
+// wait returns the init's exit code: 128 and the signal when it was killed.
+func (p *initProcess) wait() int {
+	_ = p.cmd.Wait() // the state says it all
+	ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// patience is how long an init without a process namespace has to take its
+// processes down by itself.
+const patience = 2 * time.Second
+
+// kill ends the init. ended is closed when it has been waited for.
+func (p *initProcess) kill(ended <-chan struct{}) {
+	_ = p.control.Close() // an init takes that as the end
+	if p.level != jail.Namespaces {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		select {
+		case <-ended:
+			return
+		case <-t.C:
+		}
+	}
+	_ = p.cmd.Process.Kill() // and with it, by the kernel, all in its namespace
+	<-ended
+}
+
+func (p *initProcess) stop() error   { return p.operate(guest.Stop) }
+func (p *initProcess) resume() error { return p.operate(guest.Continue) }
+
+func (p *initProcess) operate(op string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.out.Encode(guest.Operation{Op: op}); err != nil {
+		return fmt.Errorf("asking the init to %s: %w", op, err)
+	}
+	var r guest.Reply
+	if err := p.in.Decode(&r); err != nil {
+		return fmt.Errorf("asking the init to %s: %w", op, err)
+	}
+	if r.Error != "" {
+		return fmt.Errorf("asking the init to %s: %s", op, r.Error)
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+//go:build unix
+
+package shim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
+)
+
+// The descriptors of a shim, after the engine's socket.
+const (
+	lockFD    = 4
+	programFD = 5
+)
+
+// Main runs a shim and never returns. main calls it first thing, on the main
+// thread.
+func Main() {
+	runtime.LockOSThread() // the init's death signal is tied to this thread
+	engine := os.NewFile(reexec.ControlFD, "engine")
+	for fd := reexec.ControlFD; fd <= programFD; fd++ {
+		syscall.CloseOnExec(fd)
+	}
+	var c Config
+	if err := json.NewDecoder(engine).Decode(&c); err != nil {
+		os.Exit(1) // the engine has gone before it said what it wanted
+	}
+	s := &keeper{config: c, changed: make(chan struct{}), ended: make(chan struct{}), destroyed: make(chan struct{})}
+	err := s.start()
+	r := reply{}
+	if err != nil {
+		s.end()
+		r = reply{Error: err.Error(), Entry: s.entryFailed}
+	}
+	werr := json.NewEncoder(engine).Encode(r)
+	if werr != nil {
+		s.destroy() // the engine has gone: nobody knows of this sandbox
+	}
+	if err != nil || werr != nil {
+		os.Exit(1)
+	}
+	_ = engine.Close()
+	s.keep()
+	os.Exit(0)
+}
+
+// keeper is the state of a shim.
+type keeper struct {
+	config      Config
+	listener    net.Listener
+	init        *initProcess
+	entryFailed bool
+
+	mu        sync.Mutex
+	state     State
+	changed   chan struct{} // closed and replaced when expiry changes
+	ended     chan struct{} // closed when the init has ended
+	ending    sync.Once
+	destroyed chan struct{} // closed when everything has gone
+	failure   error         // why not
+}
+
+func (s *keeper) start() error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	l, err := unixsock.Listen(filepath.Join(s.config.Dir, SocketFile))
+	if err != nil {
+		return err
+	}
+	s.listener = l
+	execd, err := unixsock.Listen(filepath.Join(s.config.Dir, ExecdSocket))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = execd.Close() }()
+	f, err := execd.File()
+	if err != nil {
+		return fmt.Errorf("sharing the execd socket: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	program := reexec.FromFD(-1, s.config.Program)
+	if s.config.Sealed {
+		program = reexec.FromFD(programFD, "")
+	}
+	p, err := startInit(s.config, program, f)
+	if err != nil {
+		return err
+	}
+	s.init = p
+	s.state = State{Pid: os.Getpid(), Init: p.pid, ExpiresAt: s.config.ExpiresAt}
+	go func() {
+		code := p.wait()
+		s.mu.Lock()
+		s.state.Exited, s.state.ExitCode, s.state.ExitedAt = true, code, time.Now()
+		s.mu.Unlock()
+		close(s.ended)
+	}()
+	r, err := p.configure(s.config)
+	s.entryFailed = r.Entry
+	return err
+}
+
+// keep serves until the sandbox is over.
+func (s *keeper) keep() {
+	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = srv.Serve(s.listener) }()
+	sigs := make(chan os.Signal, 1)
+	signal.Notify(sigs, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	for {
+		s.mu.Lock()
+		at, changed := s.state.ExpiresAt, s.changed
+		s.mu.Unlock()
+		var expired <-chan time.Time
+		if !at.IsZero() {
+			t := time.NewTimer(time.Until(at))
+			defer t.Stop()
+			expired = t.C
+		}
+		select {
+		case <-changed:
+		case <-expired:
+			if time.Now().Before(at) {
+				continue // the clock was set back
+			}
+			s.destroy()
+		case <-sigs:
+			s.destroy()
+		case <-s.destroyed:
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			_ = srv.Shutdown(ctx) // lets the answer to Destroy out
+			cancel()
+			return
+		}
+	}
+}
+
+// end kills the init and all that was under it.
+func (s *keeper) end() {
+	if s.init != nil {
+		s.init.kill(s.ended)
+		s.init.sweep()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := s.config.Group.Remove(ctx); err != nil {
+		s.failure = err
+	}
+}
+
+// destroy ends the sandbox and removes its directory, once; it returns when
+// that has been done.
+func (s *keeper) destroy() {
+	s.ending.Do(func() {
+		s.end()
+		// A name that begins with a dot is no sandbox: nobody adopts it.
+		gone := filepath.Join(filepath.Dir(s.config.Dir), ".gone-"+filepath.Base(s.config.Dir))
+		if err := os.Rename(s.config.Dir, gone); err != nil {
+			gone = s.config.Dir
+		}
+		if err := layer.Remove(gone); err != nil {
+			s.failure = err
+		}
+		close(s.destroyed)
+	})
+	<-s.destroyed
+}
+
+func (s *keeper) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { s.writeState(w) })
+	mux.HandleFunc("PUT /expiration", s.renew)
+	mux.HandleFunc("GET /wait", s.wait)
+	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) { s.operate(w, s.init.stop) })
+	mux.HandleFunc("POST /continue", func(w http.ResponseWriter, _ *http.Request) { s.operate(w, s.init.resume) })
+	mux.HandleFunc("DELETE /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		s.operate(w, func() error { s.destroy(); return s.failure })
+	})
+	return mux
+}
+
+func (s *keeper) operate(w http.ResponseWriter, f func() error) {
+	if err := f(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *keeper) writeState(w http.ResponseWriter) {
+	s.mu.Lock()
+	st := s.state
+	s.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(st) // the engine asks again
+}
+
+func (s *keeper) renew(w http.ResponseWriter, r *http.Request) {
+	var at time.Time
+	if err := json.NewDecoder(r.Body).Decode(&at); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	s.state.ExpiresAt = at
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// wait holds a request as long as we live, and tells when the init ends.
+func (s *keeper) wait(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusOK)
+	flush := http.NewResponseController(w)
+	_ = flush.Flush()
+	select {
+	case <-s.ended:
+		select {
+		case <-s.destroyed:
+			return
+		default:
+		}
+		s.writeState(w)
+		_ = flush.Flush()
+	case <-s.destroyed:
+		return
+	case <-r.Context().Done():
+		return
+	}
+	select {
+	case <-s.destroyed:
+	case <-r.Context().Done():
+	}
+}
