@@ -19,6 +19,7 @@ mkdir "$work/src" "$work/bin" "$work/tmp"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -xf - -C "$work/src"
 
 top=$(pwd)
+: >"$work/list"
 go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "$@" >"$work/packages"
 while read -r package dir; do
 	go test -c -o "$work/bin/${package//\//-}.test" "$package"

@@ -118,7 +118,7 @@ func (d *decoder) paths() {
 		if *path == "" || *path == Memory || d.isBad(key) {
 			return
 		}
-		fixed, err := d.cfg.resolvePath(*path)
+		fixed, err := d.resolvePath(*path)
 		if err != nil {
 			d.problem(parseKey(key), err.Error())
 			return

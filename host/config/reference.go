@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -38,7 +37,7 @@ func (d *decoder) resolve(reference string) (string, error) {
 		}
 		return value, nil
 	}
-	path, err := d.cfg.resolvePath(strings.TrimPrefix(reference, filePrefix))
+	path, err := d.resolvePath(strings.TrimPrefix(reference, filePrefix))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", reference, err)
 	}
@@ -56,14 +55,14 @@ func (d *decoder) resolve(reference string) (string, error) {
 }
 
 // resolvePath makes a path absolute: ~/ is the home directory, a relative one starts at the file.
-func (c *Config) resolvePath(path string) (string, error) {
+func (d *decoder) resolvePath(path string) (string, error) {
 	switch rest, home := strings.CutPrefix(path, "~"); {
 	case path == "":
 		return "", errors.New("the path is empty")
 	case strings.ContainsRune(path, 0):
 		return "", errors.New("a path has no NUL bytes")
 	case home && (rest == "" || rest[0] == '/'):
-		dir, err := homeDir()
+		dir, err := d.home()
 		if err != nil {
 			return "", err
 		}
@@ -71,12 +70,12 @@ func (c *Config) resolvePath(path string) (string, error) {
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
 	}
-	return filepath.Join(c.dir, path), nil
+	return filepath.Join(d.cfg.dir, path), nil
 }
 
-// homeDir is $HOME, or what the user database says where a service is started without it.
-func homeDir() (string, error) {
-	if dir, err := os.UserHomeDir(); err == nil {
+// home is $HOME, or what the user database says where a service is started without it.
+func (d *decoder) home() (string, error) {
+	if dir, _ := d.env("HOME"); dir != "" {
 		return dir, nil
 	}
 	u, err := user.Current()
