@@ -1,0 +1,2 @@
+// Package ledger writes and replays the ledgers of sandboxes.
+package ledger
