@@ -67,7 +67,7 @@ type Limits struct {
 	Deadline Duration `toml:"deadline"`
 	// StartDeadline is the longest that starting an instance may take.
 	StartDeadline Duration `toml:"start_deadline"`
-	// Instances is how many calls may run at once.
+	// Instances is how many calls may run at once; 0: one for each core, at least two.
 	Instances int `toml:"instances"`
 	// MaxRequest and MaxResponse bound what crosses in one call.
 	MaxRequest  Size `toml:"max_request"`
@@ -99,7 +99,7 @@ type Engine struct {
 	Isolation string `toml:"isolation"`
 	// Init is an alineo-host binary that can start a sandbox's first process; empty: this program.
 	Init string `toml:"init,path"`
-	// Images maps image names to HostImage or a directory.
+	// Images maps image names to what they are, which so far is HostImage.
 	Images map[string]string `toml:"images"`
 }
 

@@ -21,9 +21,8 @@ func DefaultLimits() Limits {
 	return Limits{
 		Memory:        64 << 20,
 		Deadline:      Duration(5 * time.Second),
-		StartDeadline: Duration(30 * time.Second),
-		Instances:     2,
-		MaxRequest:    4 << 20,
+		StartDeadline: Duration(10 * time.Second),
+		MaxRequest:    16 << 20,
 		MaxResponse:   16 << 20,
 		LogLines:      100,
 	}

@@ -128,12 +128,6 @@ func (d *decoder) paths() {
 	c := d.cfg
 	fix("engine.data", &c.Engine.Data)
 	fix("engine.init", &c.Engine.Init)
-	for _, name := range sortedKeys(c.Engine.Images) {
-		if path := c.Engine.Images[name]; isPath(path) {
-			fix(toml.Key{"engine", "images", name}.String(), &path)
-			c.Engine.Images[name] = path
-		}
-	}
 	for _, name := range sortedKeys(c.Plugins) {
 		p := c.Plugins[name]
 		if _, remote := remoteScheme(p.Source); !remote {
@@ -146,12 +140,6 @@ func (d *decoder) paths() {
 		}
 		c.Plugins[name] = p
 	}
-}
-
-// isPath tells a path from a name.
-func isPath(text string) bool {
-	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") ||
-		strings.HasPrefix(text, "../") || text == "~" || strings.HasPrefix(text, "~/")
 }
 
 func remoteScheme(source string) (scheme string, ok bool) {

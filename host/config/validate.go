@@ -188,8 +188,8 @@ func (k *checker) limits(l Limits, at func(...string) string) {
 	k.size(at("limits", "max_response"), l.MaxResponse, 1<<10, maxFrame)
 	k.duration(at("limits", "deadline"), l.Deadline, 1)
 	k.duration(at("limits", "start_deadline"), l.StartDeadline, 1)
-	k.atLeast(at("limits", "instances"), l.Instances, 1)
-	k.atLeast(at("limits", "log_lines"), l.LogLines, 0)
+	k.atLeast(at("limits", "instances"), l.Instances, 0)
+	k.atLeast(at("limits", "log_lines"), l.LogLines, 1)
 }
 
 func (k *checker) size(key string, size, least, most Size) {
@@ -229,8 +229,8 @@ func (k *checker) engine() {
 	k.oneOf("engine.isolation", k.Engine.Isolation, "auto", "namespaces", "reduced", "none")
 	for _, name := range sortedKeys(k.Engine.Images) {
 		key := toml.Key{"engine", "images", name}.String()
-		if value := k.Engine.Images[name]; value != HostImage && !isPath(value) {
-			k.addf(key, "%s is not %q or a directory, written \"./…\", \"/…\" or \"~/…\"%s",
+		if value := k.Engine.Images[name]; value != HostImage {
+			k.addf(key, "%s is not %q%s: the engine knows no other image in this version",
 				k.shown(key, value), HostImage, didYouMean(value, []string{HostImage}))
 		}
 	}
