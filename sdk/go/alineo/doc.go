@@ -1,31 +1,68 @@
-// Package alineo is the guest side of the plugin ABI in Go: what a ledger written in Go is made of.
-//
-// A plugin is a main package that hands its parts over when it is initialised; main itself is never
-// called:
+// Package alineo is the guest side of the plugin ABI in Go: what a plugin of alineo-host is written
+// with. A plugin is a main package that hands its parts to Serve in an init function; its main is
+// never called. This one is a whole ledger for a database that only keeps entries:
 //
 //	package main
 //
-//	import "github.com/alineo-labs/alineo-host/sdk/go/alineo"
-//
-//	func init() {
-//		alineo.Serve(alineo.Plugin{Manifest: manifest, Ledger: &ledger{}})
-//	}
+//	import (
+//		"github.com/alineo-labs/alineo-host/abi"
+//		"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+//	)
 //
 //	func main() {}
 //
-// and is built by
+//	func init() {
+//		alineo.Serve(alineo.Plugin{
+//			Manifest: abi.Manifest{
+//				Name: "notes", Version: "1.0.0",
+//				Capabilities: []abi.Want{{Name: "sql", Resource: "notes", Reason: "keeps the entries"}},
+//			},
+//			Ledger: &ledger{
+//				insert: alineo.Statement("INSERT INTO notes(name, event, payload) VALUES (?, ?, ?)",
+//					alineo.Columns(abi.EntryName, abi.EntryEvent, abi.EntryPayload)...).Many(32),
+//			},
+//		})
+//	}
 //
-//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags="-s -w" -o my-ledger.wasm .
+//	type ledger struct {
+//		alineo.Unimplemented // answers what is missing with "unsupported"
+//		insert alineo.Step
+//	}
 //
-// A plugin that keeps its data in a database says what happens there as a program of statements:
-// [SQL] runs one in a single transaction. Entries of an append stay on the host and are bound by
-// handle; a plugin that must see them reads them with [Batch].
+//	func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error) {
+//		_, err := alineo.SQL("notes").Write(l.insert.ForEach(req.Entries))
+//		return &abi.LedgerAppendReply{}, err
+//	}
 //
-// One call runs at a time. An error that is an *abi.Error reaches the host as it is, any other as
-// CodeInternal; so does a panic of the plugin's own code, after which the instance goes on.
+// It is built by
 //
-// Outside WebAssembly the package builds too, so that a plugin's logic can be tested natively:
-// [Handle] is what the host calls, and [Attach] stands in for the host.
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags="-s -w" -o notes.wasm .
+//
+// and its digest is pinned in alineo.toml.
+//
+// # Asking the host
+//
+// [SQL] runs a program: statements in one transaction, made with [Statement], [Query] and [Keep] and
+// bound to literals ([Text], [Int], …), to columns of a batch ([Column], [Step.ForEach]) or to rows of
+// an earlier step ([Result]). The entries of an append and the rows of a page stay on the host and are
+// named by handle; a plugin that must see them reads them with [Batch]. [Log] writes to the host's log,
+// and [Invoke] reaches operations that this package has no function for.
+//
+// # One call at a time
+//
+// An instance serves one call, then the next. Requests, replies of the host and everything read from
+// them are views of buffers that are used again: they are good until the running call ends, so clone
+// what the plugin keeps. An error that is or wraps an *abi.Error crosses with its code, retryable and
+// details; any other has code internal. A panic of the plugin's own code is answered as internal too,
+// with its message, and the instance lives on; a fatal error of the Go runtime (out of memory,
+// deadlock) ends the instance.
+//
+// What a plugin keeps between calls it must declare in Manifest.State.
+//
+// # Testing natively
+//
+// The package builds for the development machine too. There [Attach] puts a double in the place of
+// the host and [Dispatch] calls the plugin as a host would.
 //
 // imports: abi.
 package alineo

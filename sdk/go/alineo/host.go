@@ -1,86 +1,77 @@
 package alineo
 
-import "github.com/alineo-labs/alineo-host/abi"
+import (
+	"strings"
+	"time"
 
-// call does one operation of the host and returns the body of its answer.
-func call(op abi.Op, req abi.Message) ([]byte, error) {
-	scratch = req.AppendTo(scratch[:0])
-	status, body := hostCall(op, scratch)
+	"github.com/alineo-labs/alineo-host/abi"
+)
+
+// Level is how important a log line is.
+type Level = abi.LogLevel
+
+// Levels of log lines.
+const (
+	Trace = abi.LogTrace
+	Debug = abi.LogDebug
+	Info  = abi.LogInfo
+	Warn  = abi.LogWarn
+	Error = abi.LogError
+)
+
+// Log writes one line to the host's log, under the plugin's name. It never fails; the host drops
+// and counts lines beyond a rate.
+func Log(level Level, line string) { guest.log(level, line) }
+
+// CallInfo says what the host told about the running call.
+type CallInfo struct {
+	ID          uint64        // unique within the host's life
+	Deadline    time.Duration // that was left when the call was made, 0 is none
+	Traceparent string        // W3C trace context, or empty; valid until the call's end
+}
+
+// CurrentCall returns what is known of the running call.
+func CurrentCall() CallInfo {
+	e := &guest.envelope
+	return CallInfo{ID: e.CallID, Deadline: time.Duration(e.DeadlineMS) * time.Millisecond, Traceparent: e.Traceparent}
+}
+
+// Invoke asks the host for any operation, also for one that this SDK has no function for. The reply
+// views memory that is good until the running call ends. An error of the host is an *abi.Error; a
+// host that does not know the operation answers abi.CodeUnsupported.
+func Invoke(op abi.Op, req, reply abi.Message) error {
+	body, err := guest.invoke(op, req)
+	if err != nil {
+		return err
+	}
+	if err := reply.Unmarshal(body); err != nil {
+		return &abi.Error{Code: abi.CodeInternal, Message: "reply of the host to " + op.String() + ": " + err.Error()}
+	}
+	return nil
+}
+
+// invoke returns the body of the host's reply, or its *abi.Error. The request is encoded before the
+// host's answer is written anywhere, so it may view earlier answers.
+func (g *instance) invoke(op abi.Op, req abi.Message) ([]byte, error) {
+	g.ask = req.AppendTo(g.ask[:0])
+	status, size := g.platform.call(op, g.ask)
+	body := g.answers.take(size)
+	if size > 0 {
+		g.platform.take(body)
+	}
 	if status == abi.CodeOK {
 		return body, nil
 	}
-	var e abi.Error
-	if err := e.Unmarshal(body); err != nil {
-		return nil, &abi.Error{Code: abi.CodeInternal, Message: "the host's answer to " + op.String() + ": " + err.Error()}
-	}
-	return nil, &e
-}
-
-// scratch is the buffer that requests to the host are made in; one call runs at a time.
-var scratch []byte
-
-// SQL is a granted database, by the name that alineo.toml gives it.
-type SQL string
-
-// Exec runs the steps in order in one transaction, all or nothing; a program that is readOnly does
-// not wait for writers. The reply lives as long as it is kept. The error is an *abi.Error, whose
-// details name the step and, for a step over a batch, its row.
-func (db SQL) Exec(readOnly bool, steps ...abi.SQLStep) (*abi.SQLExecReply, error) {
-	body, err := call(abi.OpSQLExec, &abi.SQLExec{Database: string(db), ReadOnly: readOnly, Steps: steps})
+	e, err := abi.ParseError(body)
 	if err != nil {
-		return nil, err
+		return nil, &abi.Error{Code: abi.CodeInternal, Message: "error of the host to " + op.String() + ": " + err.Error()}
 	}
-	reply := new(abi.SQLExecReply)
-	if err := reply.Unmarshal(body); err != nil {
-		return nil, err
+	// Errors tend to outlive the call that they are about.
+	e.Message = strings.Clone(e.Message)
+	details := make(map[string]string, len(e.Details))
+	for k, v := range e.Details {
+		details[strings.Clone(k)] = strings.Clone(v)
 	}
-	return reply, nil
+	e.Details = details
+	return nil, e
 }
-
-// Batch is a handle to rows that the host keeps for the length of one call.
-type Batch uint64
-
-// Read returns rows from first on, as many as fit into the host's bounds. Cells that are too large
-// are null and named in Cut; read those with Cell.
-func (b Batch) Read(first, maxRows uint64) (*abi.BatchRows, error) {
-	body, err := call(abi.OpBatchRead, &abi.BatchRead{Handle: uint64(b), First: first, MaxRows: maxRows})
-	if err != nil {
-		return nil, err
-	}
-	rows := new(abi.BatchRows)
-	if err := rows.Unmarshal(body); err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// Cell returns length bytes of one text, json or blob from offset on, fewer at its end.
-func (b Batch) Cell(row, column, offset, length uint64) (*abi.BatchBytes, error) {
-	body, err := call(abi.OpBatchCell, &abi.BatchCell{
-		Handle: uint64(b), Row: row, Column: column, Offset: offset, Length: length,
-	})
-	if err != nil {
-		return nil, err
-	}
-	cell := new(abi.BatchBytes)
-	if err := cell.Unmarshal(body); err != nil {
-		return nil, err
-	}
-	return cell, nil
-}
-
-// Level is how important a log line is.
-type Level uint32
-
-// Levels, as the host's log has them.
-const (
-	Trace Level = 1
-	Debug Level = 2
-	Info  Level = 3
-	Warn  Level = 4
-	Error Level = 5
-)
-
-// Log writes a line to the host's log, which names the plugin. It never fails; lines beyond the
-// granted rate are dropped and counted.
-func Log(level Level, line string) { hostLog(level, line) }

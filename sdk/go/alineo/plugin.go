@@ -2,22 +2,27 @@ package alineo
 
 import "github.com/alineo-labs/alineo-host/abi"
 
-// Plugin is what a guest is made of. Parts that are nil answer CodeUnsupported.
+// Plugin is what a guest is: its manifest and what it can do. What is nil the guest does not have;
+// the host is answered "unsupported".
 type Plugin struct {
+	// Manifest is the answer to describe. Serve adds the kinds of what is set below.
 	Manifest abi.Manifest
-	// Configure gets [plugins.NAME.config] as a JSON object, once, before anything else. Nil accepts
-	// any configuration.
+	// Configure is called once before anything else, with [plugins.NAME.config] as a JSON object. The
+	// reply's diagnostics refuse the configuration key by key. Nil accepts anything.
 	Configure func(req *abi.ConfigureRequest) (*abi.ConfigureReply, error)
-	// Health says how the plugin is. Nil says nothing.
+	// Health reports in a sentence how the guest is; an error says that it is not well.
 	Health func() (string, error)
-	// Close is called before the host lets an instance go that did not fail. Nil does nothing.
+	// Close releases what the guest holds outside. No call follows it.
 	Close func() error
-	// Ledger is the plugin's ledger, when its manifest has the kind "ledger".
+	// Ledger makes the guest one of kind "ledger".
 	Ledger Ledger
 }
 
-// Ledger is the group of operations of a ledger; ABI.md says what each must do. A plugin answers
-// pages by handle (RowsReply.Rows) or as a table (RowsReply.Table).
+// Ledger stores entries. ABI.md says what each operation must do; every method answers one
+// operation of its name, one call at a time. Requests are views that end with the call: clone what
+// has to stay. A page is answered as a handle (RowsReply.Rows) or as a table (RowsReply.Table). An
+// error that is or wraps an *abi.Error crosses as that
+// error, any other as code internal. A nil reply without an error is the empty message.
 type Ledger interface {
 	Open(req *abi.LedgerOpenRequest) (*abi.Head, error)
 	Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error)
@@ -29,14 +34,34 @@ type Ledger interface {
 	FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error)
 	DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error)
 
+	Environments
+}
+
+// Environments stores prebuilt snapshots by name.
+type Environments interface {
 	GetEnvironment(req *abi.EnvironmentRequest) (*abi.Environment, error)
 	SaveEnvironment(env *abi.Environment) error
 	DeleteEnvironment(req *abi.EnvironmentRequest) error
 	ListEnvironments() (*abi.RowsReply, error)
 }
 
-// served is the plugin of this module. A guest is one plugin in a memory of its own.
-var served Plugin
+// KindLedger is the kind of a plugin that has a Ledger, for Manifest.Kinds.
+const KindLedger = "ledger"
 
-// Serve hands the plugin over. It is called once, from init.
-func Serve(p Plugin) { served = p }
+// Serve makes p what this guest is. Call it once, from init: the host runs a guest's init functions
+// before its first call, and never its main.
+func Serve(p Plugin) {
+	if p.Ledger != nil {
+		p.Manifest.Kinds = withKind(p.Manifest.Kinds, KindLedger)
+	}
+	guest.plugin, guest.served = p, true
+}
+
+func withKind(kinds []string, kind string) []string {
+	for _, k := range kinds {
+		if k == kind {
+			return kinds
+		}
+	}
+	return append(kinds[:len(kinds):len(kinds)], kind)
+}

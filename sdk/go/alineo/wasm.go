@@ -1,4 +1,4 @@
-//go:build wasip1
+//go:build wasip1 || tinygo.wasm
 
 package alineo
 
@@ -9,46 +9,44 @@ import (
 )
 
 //go:wasmimport alineo_v1 call
-func importCall(op, ptr, size uint32) int64
+//go:noescape
+func hostCall(op uint32, ptr unsafe.Pointer, size uint32) int64
 
 //go:wasmimport alineo_v1 take
-func importTake(ptr uint32)
+//go:noescape
+func hostTake(ptr unsafe.Pointer)
 
 //go:wasmimport alineo_v1 log
-func importLog(level, ptr, size uint32)
+//go:noescape
+func hostLog(level uint32, ptr unsafe.Pointer, size uint32)
 
-// request and response are the two buffers that the host reads and writes; Go never moves them.
-var request, response []byte
+// platform is the host as a WebAssembly module sees it.
+type platform struct{}
+
+func (platform) call(op abi.Op, req []byte) (status abi.Code, size int) {
+	r := uint64(hostCall(uint32(op), unsafe.Pointer(unsafe.SliceData(req)), uint32(len(req))))
+	return abi.Code(r >> 32), int(uint32(r))
+}
+
+func (platform) take(dst []byte) { hostTake(unsafe.Pointer(unsafe.SliceData(dst))) }
+
+func (platform) log(level Level, line string) {
+	hostLog(uint32(level), unsafe.Pointer(unsafe.StringData(line)), uint32(len(line)))
+}
 
 //go:wasmexport alineo_abi_v1
 func exportMarker() {}
 
 //go:wasmexport alineo_buffer
 func exportBuffer(size uint32) uint32 {
-	if uint32(cap(request)) < size {
-		request = make([]byte, size)
-	}
-	request = request[:cap(request)]
-	return pointer(request)
+	return address(guest.buffer(size))
 }
 
 //go:wasmexport alineo_call
-func exportCall(op, size uint32) int64 {
-	response = Handle(abi.Op(op), request[:size], response[:0])
-	return int64(uint64(pointer(response))<<32 | uint64(len(response)))
+func exportCall(op, size uint32) uint64 {
+	frame := guest.call(abi.Op(op), size)
+	return uint64(address(frame))<<32 | uint64(uint32(len(frame)))
 }
 
-func pointer(b []byte) uint32 {
-	return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-}
-
-func hostCall(op abi.Op, req []byte) (abi.Code, []byte) {
-	packed := uint64(importCall(uint32(op), pointer(req), uint32(len(req))))
-	body := make([]byte, uint32(packed))
-	importTake(pointer(body))
-	return abi.Code(packed >> 32), body
-}
-
-func hostLog(level Level, line string) {
-	importLog(uint32(level), uint32(uintptr(unsafe.Pointer(unsafe.StringData(line)))), uint32(len(line)))
-}
+// address returns where b lies. The garbage collector does not move it, and guest keeps it alive.
+func address(b []byte) uint32 { return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
