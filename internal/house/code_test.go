@@ -109,12 +109,18 @@ func TestNoUnfinishedWork(t *testing.T) {
 
 // variables that may be there although somebody could write to them, by file and name, and why.
 func variables() map[string]string {
-	return map[string]string{}
+	return map[string]string{
+		"abi/value.go:Null":               "a value that is handed out as a copy, and reads better than Value{}",
+		"host/engine/init.go:initialised": "whether this process went through Init: nobody could pass it along",
+		"sdk/go/alineo/guest.go:guest":    "a guest has one instance, and the functions that it exports have no receiver",
+	}
 }
 
 // initializers are the files that may have an init function, and why.
 func initializers() map[string]string {
-	return map[string]string{}
+	return map[string]string{
+		"plugins/sqlite/main.go": "the main function of a guest is never run, so this is where it starts",
+	}
 }
 
 // TestNoGlobals finds package variables that code could write to, and work in init. Allowed are
@@ -122,7 +128,7 @@ func initializers() map[string]string {
 // buffers, and arrays used as tables.
 func TestNoGlobals(t *testing.T) {
 	t.Parallel()
-	variables, initializers := variables(), initializers()
+	variables, initializers, used := variables(), initializers(), map[string]bool{}
 	for _, s := range sources(t) {
 		if s.isTest() {
 			continue
@@ -130,10 +136,13 @@ func TestNoGlobals(t *testing.T) {
 		for _, decl := range s.file.Decls {
 			switch d := decl.(type) {
 			case *ast.FuncDecl:
-				if d.Recv == nil && d.Name.Name == "init" && initializers[s.path] == "" {
+				if d.Recv != nil || d.Name.Name != "init" {
+					continue
+				}
+				if initializers[s.path] == "" {
 					t.Errorf("%s: no work in init", s.fset.Position(d.Pos()))
 				}
-				delete(initializers, s.path)
+				used[s.path] = true
 			case *ast.GenDecl:
 				if d.Tok == token.VAR {
 					checkVariables(t, s, d, variables)
@@ -145,7 +154,9 @@ func TestNoGlobals(t *testing.T) {
 		t.Errorf("%s needs no exception any more", name)
 	}
 	for path := range initializers {
-		t.Errorf("%s needs no exception any more", path)
+		if !used[path] {
+			t.Errorf("%s needs no exception any more", path)
+		}
 	}
 }
 
@@ -163,7 +174,7 @@ func checkVariables(t *testing.T, s source, decl *ast.GenDecl, exceptions map[st
 				continue
 			}
 			if name.Name == "_" || embedded(decl.Doc) || embedded(value.Doc) ||
-				i < len(value.Values) && constant(name.Name, value.Values[i]) {
+				i < len(value.Values) && constant(name.Name, value.Values[i]) || isArray(value.Type) {
 				continue
 			}
 			t.Errorf("%s: package variable %s: pass it, or make it a constant or a function", s.fset.Position(name.Pos()), name.Name)
@@ -202,13 +213,16 @@ func constant(name string, value ast.Expr) bool {
 			return true
 		}
 	case *ast.CompositeLit:
-		switch typ := v.Type.(type) {
-		case *ast.ArrayType:
-			return typ.Len != nil
-		case *ast.SelectorExpr:
+		if typ, ok := v.Type.(*ast.SelectorExpr); ok {
 			pkg, ok := typ.X.(*ast.Ident)
 			return ok && pkg.Name == "sync" && typ.Sel.Name == "Pool"
 		}
+		return isArray(v.Type)
 	}
 	return false
+}
+
+func isArray(typ ast.Expr) bool {
+	array, ok := typ.(*ast.ArrayType)
+	return ok && array.Len != nil
 }

@@ -71,6 +71,13 @@ func (l layer) allows(imported string) bool {
 	return slices.ContainsFunc(append(l.imports, l.path), func(path string) bool { return below(imported, path) })
 }
 
+// testOnly are packages of others that must not become a part of the binary.
+func testOnly(pkg string) bool {
+	return slices.ContainsFunc([]string{
+		"go.uber.org/goleak", "github.com/rogpeppe/go-internal", "github.com/bufbuild/protocompile", "google.golang.org/protobuf",
+	}, func(path string) bool { return below(pkg, path) })
+}
+
 // goPackage is what `go list` says of a package.
 type goPackage struct {
 	ImportPath                         string
@@ -148,6 +155,8 @@ func checkImports(t *testing.T, p goPackage) {
 		switch {
 		case ours && !l.allows(imported):
 			t.Errorf("%s must not import %s (allowed: %s)", p.rel(), imported, cmp.Or(strings.Join(l.imports, ", "), "nothing of ours"))
+		case testOnly(path):
+			t.Errorf("%s must not import %s outside its tests", p.rel(), path)
 		case !ours && l.stdOnly && strings.Contains(path, "."):
 			t.Errorf("%s must not import %s: it keeps to the standard library", p.rel(), path)
 		}
@@ -220,7 +229,7 @@ func declaredImports(text string) ([]string, bool) {
 	rest, _, _ = strings.Cut(strings.ReplaceAll(rest, "\n//", ""), "\npackage ")
 	words := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" ,;:()`[]\n", r) || r == '·' })
 	for i := range words {
-		words[i] = strings.TrimSuffix(words[i], ".")
+		words[i] = strings.TrimSuffix(strings.TrimRight(words[i], "."), "/")
 	}
 	return words, true
 }
