@@ -19,7 +19,7 @@ const (
 	sentenceCorrupt   = "the database file is damaged; restore it from a copy, or save what can be read with sqlite3's .recover"
 	sentenceNoDB      = "the file is not an SQLite database"
 	sentenceDirectory = "a folder is in place of the database file"
-	sentenceCantOpen  = "the database file can't be opened"
+	sentenceCantOpen  = "the database file can't be opened; the host must be able to read and write it and its folder"
 	sentenceMemory    = "SQLite ran out of memory"
 	sentenceClosed    = "the database is closed"
 )
@@ -31,12 +31,12 @@ func newError(code abi.Code, message string) *abi.Error {
 // translate gives an error of SQLite the form that guests know. Guests never see a path: SQLite's own
 // texts have none, and errors of other origin become one sentence.
 func translate(err error) *abi.Error {
+	var known *openError
+	if errors.As(err, &known) {
+		return newError(abi.CodeUnavailable, known.sentence)
+	}
 	var e *sqliteError
 	if !errors.As(err, &e) {
-		var known *openError
-		if errors.As(err, &known) {
-			return newError(abi.CodeUnavailable, known.sentence)
-		}
 		return newError(abi.CodeInternal, "the database failed")
 	}
 	switch e.code {

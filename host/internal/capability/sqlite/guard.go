@@ -60,7 +60,11 @@ const (
 )
 
 // refusal says why a guest's statement may not do something, or "". The arguments are SQLite's.
-func refusal(action int32, first, second uintptr) string {
+func refusal(action int32, first, second, database uintptr) string {
+	// ALTER TABLE … RENAME looks through the temporary schema by itself.
+	if action != lib.SQLITE_READ && action != lib.SQLITE_UPDATE && text(database) == "temp" {
+		return refuseTemporary
+	}
 	switch action {
 	case lib.SQLITE_SELECT, lib.SQLITE_RECURSIVE,
 		lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE,

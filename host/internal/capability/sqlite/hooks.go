@@ -70,12 +70,12 @@ func onBusy(_ *libc.TLS, arg uintptr, tries int32) int32 {
 }
 
 // onAuthorize is the authorizer.
-func onAuthorize(_ *libc.TLS, arg uintptr, action int32, first, second, _, _ uintptr) int32 {
+func onAuthorize(_ *libc.TLS, arg uintptr, action int32, first, second, database, _ uintptr) int32 {
 	h := (*hooks)(pointer(arg))
 	if h.trusted {
 		return lib.SQLITE_OK
 	}
-	reason := refusal(action, first, second)
+	reason := refusal(action, first, second, database)
 	if reason == "" {
 		return lib.SQLITE_OK
 	}

@@ -85,7 +85,9 @@ func (p *program) start() *abi.Error {
 	if err == nil {
 		return nil
 	}
-	return p.translate(err, when)
+	failure := p.translate(err, when)
+	p.undo() // BEGIN may be done and then interrupted
+	return failure
 }
 
 // translate gives an error of SQLite to the guest. A context that ended explains it better.

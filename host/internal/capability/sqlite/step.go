@@ -27,6 +27,7 @@ type source struct {
 // step runs one step.
 func (p *program) step(i int) *abi.Error {
 	step := &p.exec.Steps[i]
+	p.conn.hooks.denied = ""
 	if step.Result > abi.ResultHandle {
 		return at(newError(abi.CodeInvalid, fmt.Sprintf("the place %d for rows is unknown", step.Result)), i, -1)
 	}
