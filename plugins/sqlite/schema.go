@@ -1,0 +1,114 @@
+package main
+
+// schemaVersion is the version of the tables of our own. A file with a higher one is refused
+// untouched.
+const schemaVersion = 1
+
+// schema makes what is missing. The first three statements are the reference's, word for word
+// where SQLite keeps the words; the two indexes are the reference's of an older generation.
+var schema = [...]string{
+	`DROP INDEX IF EXISTS alineo_events_sandbox_id`,
+	`DROP INDEX IF EXISTS alineo_events_name`,
+	`CREATE TABLE IF NOT EXISTS alineo_events (
+  id          INTEGER  PRIMARY KEY,
+  sandbox_id  TEXT     NOT NULL,
+  name        TEXT     NOT NULL,
+  step_idx    INTEGER  NOT NULL,
+  branch      INTEGER,
+  event       TEXT     NOT NULL,
+  payload     TEXT,
+  error       TEXT,
+  ts          INTEGER  NOT NULL
+)`,
+	`CREATE INDEX IF NOT EXISTS alineo_events_name_sandbox_ts
+  ON alineo_events(name, sandbox_id, ts, id)`,
+	`CREATE TABLE IF NOT EXISTS alineo_environments (
+  name        TEXT    PRIMARY KEY,
+  snapshot_id TEXT    NOT NULL,
+  image       TEXT    NOT NULL,
+  built_at    INTEGER NOT NULL
+)`,
+	// One head a sandbox: who may write (epoch) and what was written last.
+	`CREATE TABLE IF NOT EXISTS alineo_host_heads (
+  name       TEXT    NOT NULL,
+  sandbox_id TEXT    NOT NULL,
+  epoch      INTEGER NOT NULL,
+  segment_id BLOB    NOT NULL,
+  hash       BLOB    NOT NULL,
+  max_ts     INTEGER NOT NULL,
+  entries    INTEGER NOT NULL,
+  PRIMARY KEY (name, sandbox_id)
+) WITHOUT ROWID`,
+	`CREATE INDEX IF NOT EXISTS alineo_host_heads_sandbox ON alineo_host_heads(sandbox_id)`,
+	// One row a segment: the chain of hashes over what we wrote.
+	`CREATE TABLE IF NOT EXISTS alineo_host_segments (
+  name       TEXT    NOT NULL,
+  sandbox_id TEXT    NOT NULL,
+  last_id    INTEGER NOT NULL,
+  first_id   INTEGER NOT NULL,
+  segment_id BLOB    NOT NULL,
+  previous   BLOB    NOT NULL,
+  hash       BLOB    NOT NULL,
+  leaves     BLOB    NOT NULL,
+  PRIMARY KEY (name, sandbox_id, last_id)
+) WITHOUT ROWID`,
+	// What is left of a deleted sandbox.
+	`CREATE TABLE IF NOT EXISTS alineo_host_tombstones (
+  name       TEXT    NOT NULL,
+  sandbox_id TEXT    NOT NULL,
+  entries    INTEGER NOT NULL,
+  hash       BLOB    NOT NULL,
+  deleted_at INTEGER NOT NULL,
+  PRIMARY KEY (name, sandbox_id)
+) WITHOUT ROWID`,
+	`CREATE TABLE IF NOT EXISTS alineo_host_schema (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  version INTEGER NOT NULL
+)`,
+}
+
+const (
+	sqlSchemaThere   = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'alineo_host_schema'`
+	sqlSchemaVersion = `SELECT version FROM alineo_host_schema WHERE id = 1`
+	sqlSchemaSet     = `INSERT INTO alineo_host_schema(id, version) VALUES (1, ?) ON CONFLICT(id) DO NOTHING`
+)
+
+// oldNames are the event names of the reference's older generation and what they are called now.
+var oldNames = [...][2]string{
+	{"sandbox_created", "sandbox.created"},
+	{"sandbox_closed", "sandbox.closed"},
+	{"sandbox_paused", "sandbox.paused"},
+	{"sandbox_resumed", "sandbox.resumed"},
+	{"checkpoint_created", "sandbox.checkpoint_created"},
+	{"exec_start", "exec.started"},
+	{"exec_event", "exec.output"},
+	{"exec_complete", "exec.completed"},
+	{"egress_rule_added", "egress.rule_added"},
+	{"egress_rule_removed", "egress.rule_removed"},
+	{"credential_bound", "credential.bound"},
+	{"credential_revoked", "credential.revoked"},
+	{"permission_requested", "permission.requested"},
+	{"permission_resolved", "permission.resolved"},
+	{"run_started", "workflow.started"},
+	{"workflow_complete", "workflow.completed"},
+	{"workflow_failed", "workflow.failed"},
+	{"step_start", "step.started"},
+	{"step_complete", "step.completed"},
+	{"step_failed", "step.failed"},
+	{"step_rolled_back", "step.rolled_back"},
+	{"snapshot", "sandbox.checkpoint_created"},
+	{"checkpoint", "step.checkpointed"},
+}
+
+// renameSQL renames every old name in one statement that touches no other row.
+func renameSQL() string {
+	cases, names := "", ""
+	for i, pair := range oldNames {
+		cases += " WHEN '" + pair[0] + "' THEN '" + pair[1] + "'"
+		if i > 0 {
+			names += ", "
+		}
+		names += "'" + pair[0] + "'"
+	}
+	return "UPDATE alineo_events SET event = CASE event" + cases + " ELSE event END WHERE event IN (" + names + ")"
+}

@@ -1,0 +1,93 @@
+package main
+
+// Reading an event accepts the older spelling too: the reference may have written behind our back.
+const (
+	isCreated    = `event IN ('sandbox.created', 'sandbox_created')`
+	isClosed     = `event IN ('sandbox.closed', 'sandbox_closed')`
+	isCompleted  = `event IN ('exec.completed', 'exec_complete')`
+	isCheckpoint = `event IN ('sandbox.checkpoint_created', 'checkpoint_created', 'snapshot')`
+)
+
+const (
+	sqlClaim = `INSERT INTO alineo_host_heads(name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
+ VALUES (?, ?, 1, x'', x'', 0, 0)
+ ON CONFLICT(name, sandbox_id) DO UPDATE SET epoch = epoch + 1
+ RETURNING epoch, segment_id, hash`
+
+	// The base table, not the head, says where a ledger stands: others may have written to it.
+	sqlStand = `SELECT coalesce(max(step_idx), -1), coalesce(max(ts), 0), count(*)
+ FROM alineo_events WHERE name = ? AND sandbox_id = ?`
+
+	sqlAdvance = `UPDATE alineo_host_heads SET segment_id = ?, hash = ?, max_ts = max(max_ts, ?), entries = entries + ?
+ WHERE name = ? AND sandbox_id = ? AND epoch = ? AND hash = ?`
+
+	sqlInsert = `INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// Ids are those that the insert before it gave: within the transaction they are the highest.
+	sqlSegment = `INSERT INTO alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
+ SELECT ?, ?, max(id) - ?, max(id) - ? - ? + 1, ?, ?, ?, ? FROM alineo_events`
+
+	sqlApplied = `SELECT 1 FROM alineo_host_segments WHERE name = ? AND sandbox_id = ? AND segment_id = ? AND hash = ?`
+
+	eventColumns = `id, sandbox_id, name, step_idx, branch, event, payload, error, ts`
+
+	sqlRead = `SELECT ` + eventColumns + ` FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND (ts, id) > (?, ?) ORDER BY ts, id LIMIT ?`
+
+	sqlReadAll = `SELECT ` + eventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`
+
+	sqlLastCheckpoint = `SELECT ` + eventColumns + ` FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND ` + isCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`
+
+	sqlTaggedCheckpoint = `SELECT ` + eventColumns + ` FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND ` + isCheckpoint + `
+ AND CASE WHEN json_valid(payload) THEN json_extract(payload, '$.name') END = ?
+ ORDER BY ts DESC, id DESC LIMIT 1`
+
+	sqlListCheckpoints = `SELECT
+ coalesce(CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.snapshotId') AS TEXT) END, ''),
+ CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.name') AS TEXT) END, ts
+ FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + isCheckpoint + ` ORDER BY ts, id`
+
+	sqlFindName = `SELECT name FROM alineo_host_heads WHERE sandbox_id = ?
+ AND EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = alineo_host_heads.name AND e.sandbox_id = alineo_host_heads.sandbox_id)
+ LIMIT 1`
+
+	// The reference's own ledgers have no head of ours: look for the pair in the index.
+	sqlFindForeign = `SELECT name FROM alineo_events WHERE sandbox_id = ? LIMIT 1`
+
+	sqlTombstone = `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
+ SELECT ?1, ?2, n, coalesce((SELECT hash FROM alineo_host_heads WHERE name = ?1 AND sandbox_id = ?2), x''),
+  CAST(unixepoch('subsec') * 1000 AS INTEGER)
+ FROM (SELECT count(*) AS n FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2) WHERE n > 0
+ ON CONFLICT(name, sandbox_id) DO UPDATE SET
+  entries = entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`
+	sqlDeleteEvents   = `DELETE FROM alineo_events WHERE name = ? AND sandbox_id = ?`
+	sqlDeleteSegments = `DELETE FROM alineo_host_segments WHERE name = ? AND sandbox_id = ?`
+	sqlDeleteHead     = `DELETE FROM alineo_host_heads WHERE name = ? AND sandbox_id = ?`
+
+	environmentColumns = `name, snapshot_id, image, built_at`
+
+	sqlGetEnvironment  = `SELECT ` + environmentColumns + ` FROM alineo_environments WHERE name = ?`
+	sqlListEnvironment = `SELECT ` + environmentColumns + ` FROM alineo_environments ORDER BY built_at DESC, name`
+	sqlSaveEnvironment = `INSERT INTO alineo_environments(` + environmentColumns + `) VALUES (?, ?, ?, ?)
+ ON CONFLICT(name) DO UPDATE SET snapshot_id = excluded.snapshot_id, image = excluded.image, built_at = excluded.built_at`
+	sqlDeleteEnvironment = `DELETE FROM alineo_environments WHERE name = ?`
+)
+
+// detailsSQL sums up the sandboxes whose events are in scope, a condition on alineo_events. A payload
+// that is not JSON counts as empty.
+func detailsSQL(scope string) string {
+	return `SELECT name, sandbox_id, CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END AS status,
+  started, closed, execs, coalesce(run_id, sandbox_id) AS run_id, resource_id, team_id, parent, created_id
+ FROM (SELECT c.*,
+  (SELECT max(ts) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + isClosed + `) AS closed,
+  (SELECT count(*) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + isCompleted + `) AS execs
+  FROM (SELECT name, sandbox_id, min(ts) AS started, max(id) AS created_id,
+    max(CAST(json_extract(doc, '$.runId') AS TEXT)) AS run_id, max(CAST(json_extract(doc, '$.resourceId') AS TEXT)) AS resource_id,
+    max(CAST(json_extract(doc, '$.teamId') AS TEXT)) AS team_id, max(CAST(json_extract(doc, '$.parentSandboxId') AS TEXT)) AS parent
+   FROM (SELECT id, name, sandbox_id, ts, CASE WHEN json_valid(payload) THEN payload ELSE '{}' END AS doc
+    FROM alineo_events WHERE ` + isCreated + ` AND ` + scope + `)
+   GROUP BY name, sandbox_id) c)`
+}
