@@ -1,0 +1,231 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// Guest is what the adapter needs of a plugin. *plugin.Plugin is one.
+type Guest interface {
+	Call(ctx context.Context, op abi.Op, req abi.Message, call *capability.Call, reply abi.Message) error
+	Close(ctx context.Context) error
+}
+
+// Ledger is a guest as a store. It is safe for concurrent use.
+type Ledger struct {
+	guest Guest
+}
+
+var _ store.Ledger = (*Ledger)(nil)
+
+// NewLedger returns the store that a guest of kind "ledger" is. Closing it closes the guest.
+func NewLedger(guest Guest) *Ledger { return &Ledger{guest: guest} }
+
+func wireKey(key store.Key) abi.SandboxKey {
+	return abi.SandboxKey{Name: key.Name, SandboxID: key.SandboxID}
+}
+
+// OpenLedger claims a sandbox's ledger.
+func (l *Ledger) OpenLedger(ctx context.Context, key store.Key) (store.Head, error) {
+	var head abi.Head
+	err := l.guest.Call(ctx, abi.OpLedgerOpen, &abi.LedgerOpenRequest{Key: wireKey(key)}, nil, &head)
+	if err != nil {
+		return store.Head{}, fmt.Errorf("opening ledger of %s: %w", key, mapError(err))
+	}
+	return store.Head{
+		Epoch: head.Epoch, LastStep: head.LastStep, MaxTS: head.MaxTS, Entries: head.Entries,
+		Hash: head.Hash, SegmentID: head.SegmentID,
+	}, nil
+}
+
+// Append writes a batch, all or nothing.
+func (l *Ledger) Append(ctx context.Context, batch *store.Batch) error {
+	rows := newBatchRows(batch)
+	if len(rows.entries) == 0 {
+		return nil
+	}
+	var call capability.Call
+	var reply abi.LedgerAppendReply
+	req := abi.LedgerAppendRequest{
+		Entries: call.Put((*entryRows)(rows)), Segments: call.Put((*segmentRows)(rows)),
+		EntryCount: uint64(len(rows.entries)), SegmentCount: uint64(len(batch.Segments)), Size: rows.size,
+	}
+	if err := l.guest.Call(ctx, abi.OpLedgerAppend, &req, &call, &reply); err != nil {
+		return fmt.Errorf("appending %d entries: %w", len(rows.entries), rows.mapAppendError(err))
+	}
+	return nil
+}
+
+// Read returns a page of one sandbox's entries.
+func (l *Ledger) Read(ctx context.Context, key store.Key, opts store.ReadOptions) (store.Page, error) {
+	page, err := l.read(ctx, wireKey(key), opts)
+	if err != nil {
+		return page, fmt.Errorf("reading ledger of %s: %w", key, err)
+	}
+	return page, nil
+}
+
+// ReadAll returns a page of every sandbox's entries.
+func (l *Ledger) ReadAll(ctx context.Context, opts store.ReadOptions) (store.Page, error) {
+	page, err := l.read(ctx, abi.SandboxKey{}, opts)
+	if err != nil {
+		return page, fmt.Errorf("reading ledger: %w", err)
+	}
+	return page, nil
+}
+
+func (l *Ledger) read(ctx context.Context, key abi.SandboxKey, opts store.ReadOptions) (store.Page, error) {
+	req := abi.LedgerReadRequest{
+		Key: key, Cursor: opts.Cursor, Limit: uint64(max(opts.Limit, 0)), MaxBytes: uint64(max(opts.MaxBytes, 0)),
+	}
+	rows, reply, err := l.rows(ctx, abi.OpLedgerRead, &req, abi.RowColumns)
+	if err != nil {
+		return store.Page{}, err
+	}
+	entries, err := decodeEntries(rows)
+	if err != nil {
+		return store.Page{}, err
+	}
+	return store.Page{Entries: entries, Cursor: reply.Cursor, More: reply.More}, nil
+}
+
+// LastCheckpoint returns the newest checkpoint entry.
+func (l *Ledger) LastCheckpoint(ctx context.Context, key store.Key, tag string) (store.Entry, error) {
+	req := abi.LastCheckpointRequest{Key: wireKey(key), Tag: tag}
+	rows, _, err := l.rows(ctx, abi.OpLedgerLastCheckpoint, &req, abi.RowColumns)
+	if err == nil && rows.Len() == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("finding last checkpoint of %s: %w", key, err)
+	}
+	entries, err := decodeEntries(rows)
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("finding last checkpoint of %s: %w", key, err)
+	}
+	return entries[0], nil
+}
+
+// ListCheckpoints returns a sandbox's checkpoints in the order in which they were made.
+func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key) ([]store.Checkpoint, error) {
+	rows, _, err := l.rows(ctx, abi.OpLedgerListCheckpoints, &abi.SandboxRequest{Key: wireKey(key)}, abi.CheckpointColumns)
+	if err != nil {
+		return nil, fmt.Errorf("listing checkpoints of %s: %w", key, err)
+	}
+	list := make([]store.Checkpoint, rows.Len())
+	for i := range list {
+		c := cells{rows: rows, row: i}
+		list[i] = store.Checkpoint{
+			SnapshotID: c.text(abi.CheckpointSnapshot), Tag: c.text(abi.CheckpointTag), CreatedAt: c.int(abi.CheckpointCreated),
+		}
+		if c.err != nil {
+			return nil, fmt.Errorf("listing checkpoints of %s: %w", key, c.err)
+		}
+	}
+	return list, nil
+}
+
+// ListSandboxes returns a page of sandboxes, newest first.
+func (l *Ledger) ListSandboxes(ctx context.Context, opts store.ListOptions) (store.DetailsPage, error) {
+	req := abi.ListSandboxesRequest{
+		Name: opts.Name, Status: opts.Status, Limit: opts.Limit, Before: opts.Before, RunID: opts.RunID,
+		ResourceID: opts.ResourceID, TeamID: opts.TeamID, Cursor: opts.Cursor,
+	}
+	list, reply, err := l.details(ctx, abi.OpLedgerListSandboxes, &req)
+	if err != nil {
+		return store.DetailsPage{}, fmt.Errorf("listing sandboxes: %w", err)
+	}
+	return store.DetailsPage{Sandboxes: list, Cursor: reply.Cursor, More: reply.More}, nil
+}
+
+// GetSandbox returns one sandbox's details.
+func (l *Ledger) GetSandbox(ctx context.Context, key store.Key) (store.Details, error) {
+	list, _, err := l.details(ctx, abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: wireKey(key)})
+	if err == nil && len(list) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Details{}, fmt.Errorf("getting sandbox %s: %w", key, err)
+	}
+	return list[0], nil
+}
+
+// FindSandbox returns one sandbox's details by its id alone.
+func (l *Ledger) FindSandbox(ctx context.Context, sandboxID string) (store.Details, error) {
+	list, _, err := l.details(ctx, abi.OpLedgerFindSandbox, &abi.FindSandboxRequest{SandboxID: sandboxID})
+	if err == nil && len(list) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Details{}, fmt.Errorf("finding sandbox %q: %w", sandboxID, err)
+	}
+	return list[0], nil
+}
+
+// DeleteSandbox removes a sandbox's entries.
+func (l *Ledger) DeleteSandbox(ctx context.Context, key store.Key) (uint64, error) {
+	var reply abi.DeleteReply
+	err := l.guest.Call(ctx, abi.OpLedgerDeleteSandbox, &abi.SandboxRequest{Key: wireKey(key)}, nil, &reply)
+	if err != nil {
+		return 0, fmt.Errorf("deleting ledger of %s: %w", key, mapError(err))
+	}
+	return reply.Rows, nil
+}
+
+// Close closes the guest.
+func (l *Ledger) Close(ctx context.Context) error {
+	return l.guest.Close(ctx)
+}
+
+func (l *Ledger) details(ctx context.Context, op abi.Op, req abi.Message) ([]store.Details, abi.RowsReply, error) {
+	rows, reply, err := l.rows(ctx, op, req, abi.SandboxColumns)
+	if err != nil {
+		return nil, reply, err
+	}
+	list := make([]store.Details, rows.Len())
+	for i := range list {
+		c := cells{rows: rows, row: i}
+		list[i] = store.Details{
+			Name: c.text(abi.SandboxName), SandboxID: c.text(abi.SandboxID), Status: c.text(abi.SandboxStatus),
+			StartedAt: c.int(abi.SandboxStarted), CompletedAt: c.int(abi.SandboxCompleted), ExecCount: c.int(abi.SandboxExecs),
+			RunID: c.text(abi.SandboxRunID), ResourceID: c.text(abi.SandboxResource), TeamID: c.text(abi.SandboxTeam),
+			ParentSandboxID: c.text(abi.SandboxParent),
+		}
+		if c.err != nil {
+			return nil, reply, c.err
+		}
+	}
+	return list, reply, nil
+}
+
+// rows calls an operation that answers with a page and returns the page, wherever the guest left it.
+func (l *Ledger) rows(ctx context.Context, op abi.Op, req abi.Message, columns uint32) (capability.Rows, abi.RowsReply, error) {
+	var call capability.Call
+	var reply abi.RowsReply
+	if err := l.guest.Call(ctx, op, req, &call, &reply); err != nil {
+		return nil, reply, mapError(err)
+	}
+	var rows capability.Rows = noRows{}
+	switch {
+	case reply.Rows != 0:
+		kept, ok := call.Get(reply.Rows)
+		if !ok {
+			return nil, reply, fmt.Errorf("the plugin answered %s with handle %d, which it does not hold", op, reply.Rows)
+		}
+		rows = kept
+	case len(reply.Table) != 0:
+		table, err := abi.ParseTable(reply.Table)
+		if err != nil {
+			return nil, reply, fmt.Errorf("the plugin answered %s with a table that can't be read: %w", op, err)
+		}
+		rows = table
+	}
+	if rows.Len() > 0 && rows.Columns() != int(columns) {
+		return nil, reply, fmt.Errorf("the plugin answered %s with %d columns, not %d", op, rows.Columns(), columns)
+	}
+	return rows, reply, nil
+}

@@ -1,0 +1,120 @@
+package adapter_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/alineo-labs/alineo-host/host/internal/adapter"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/internal/capability/sqlite"
+	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/host/store/storetest"
+	"github.com/alineo-labs/alineo-host/plugins"
+)
+
+// runtime of all tests: compiling a standard-Go guest takes half a second once.
+func newRuntime(tb testing.TB) *plugin.Runtime {
+	tb.Helper()
+	rt, err := plugin.NewRuntime(context.Background(), plugin.RuntimeOptions{CacheDir: tb.TempDir()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := rt.Close(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return rt
+}
+
+// opened is a store whose databases close with it.
+type opened struct {
+	*adapter.Ledger
+	caps *capability.Set
+}
+
+func (o opened) Close(ctx context.Context) error {
+	return errors.Join(o.Ledger.Close(ctx), o.caps.Close())
+}
+
+// openSQLite opens the bundled SQLite ledger on a file, through its WebAssembly guest.
+func openSQLite(ctx context.Context, rt *plugin.Runtime, file, synchronous string) (store.Ledger, error) {
+	bundle, err := plugins.Find("sqlite")
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlite.Open(sqlite.Options{Path: file, Synchronous: synchronous})
+	if err != nil {
+		return nil, err
+	}
+	caps := capability.NewSet(capability.SetOptions{
+		Plugin: "sqlite", Databases: map[string]capability.Database{"ledger": db},
+	})
+	p, err := rt.Load(ctx, plugin.Spec{Name: "sqlite", Wasm: bundle.Wasm, SHA256: bundle.SHA256, Caps: caps})
+	if err != nil {
+		return nil, errors.Join(err, caps.Close())
+	}
+	return opened{adapter.NewLedger(p), caps}, nil
+}
+
+// insertForeign adds rows as the reference would: to the base table, past everything of ours.
+func insertForeign(ctx context.Context, file string, entries []store.Entry) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS alineo_events (id INTEGER PRIMARY KEY AUTOINCREMENT,
+		sandbox_id TEXT NOT NULL, name TEXT NOT NULL, step_idx INTEGER NOT NULL, branch INTEGER, event TEXT NOT NULL,
+		payload TEXT, error TEXT, ts INTEGER NOT NULL)`)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	for _, e := range entries {
+		var payload any
+		if e.Payload != nil {
+			payload = string(e.Payload)
+		}
+		_, err := db.ExecContext(ctx, `INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, e.SandboxID, e.Name, e.StepIndex, e.Branch, e.Event, payload, e.Error, e.TS)
+		if err != nil {
+			return errors.Join(fmt.Errorf("inserting: %w", err), db.Close())
+		}
+	}
+	return db.Close()
+}
+
+func TestSQLiteLedger(t *testing.T) {
+	t.Parallel()
+	rt := newRuntime(t)
+	storetest.Run(t, func(t storetest.T) storetest.Storage {
+		file := filepath.Join(t.TempDir(), "sub", "ledger.db")
+		return storetest.Storage{
+			Open: func(ctx context.Context) (store.Ledger, error) { return openSQLite(ctx, rt, file, "full") },
+			Insert: func(ctx context.Context, entries []store.Entry) error {
+				return insertForeign(ctx, file, entries)
+			},
+		}
+	}, storetest.AllFeatures()...)
+}
+
+func TestSQLiteLedgerInMemory(t *testing.T) {
+	t.Parallel()
+	rt := newRuntime(t)
+	storetest.Run(t, func(storetest.T) storetest.Storage {
+		return storetest.Storage{
+			Open: func(ctx context.Context) (store.Ledger, error) { return openSQLite(ctx, rt, sqlite.Memory, "full") },
+		}
+	}, storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureVerbatim)
+}
+
