@@ -8,9 +8,6 @@ func (g *instance) dispatch(op abi.Op, body []byte) []byte {
 	switch op {
 	case abi.OpDescribe:
 		return g.ok(&p.Manifest)
-	case abi.OpEcho:
-		g.out = append(append(g.out[:0], abi.FrameOK), body...)
-		return g.out
 	case abi.OpConfigure:
 		return g.configure(body)
 	case abi.OpHealth:

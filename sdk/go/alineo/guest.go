@@ -45,6 +45,35 @@ func (g *instance) buffer(size uint32) []byte {
 // call answers the request in the first size bytes of the buffer. The frame is valid until the next
 // call.
 func (g *instance) call(op abi.Op, size uint32) (frame []byte) {
+	g.trim()
+	if uint64(size) > uint64(len(g.in)) {
+		return g.fail(&abi.Error{Code: abi.CodeInvalid, Message: "the request is longer than the buffer"})
+	}
+	if err := g.envelope.Unmarshal(g.in[:size]); err != nil {
+		return g.fail(invalid(err))
+	}
+	if op == abi.OpEcho {
+		g.out = append(append(g.out[:0], abi.FrameOK), g.envelope.Body...)
+		return g.out
+	}
+	return g.guarded(op)
+}
+
+// guarded runs the plugin's own code, whose panics it answers for.
+func (g *instance) guarded(op abi.Op) (frame []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			frame = g.fail(&abi.Error{Code: abi.CodeInternal, Message: "panic in " + op.String() + ": " + panicText(p)})
+		}
+	}()
+	if !g.served {
+		return g.fail(&abi.Error{Code: abi.CodeInternal, Message: "the plugin did not call alineo.Serve in an init function"})
+	}
+	return g.dispatch(op, g.envelope.Body)
+}
+
+// trim makes the buffers ready for the next call and gives back those that a large one has grown.
+func (g *instance) trim() {
 	g.answers.reset()
 	if cap(g.out) > keepBuffer {
 		g.out = nil
@@ -52,21 +81,6 @@ func (g *instance) call(op abi.Op, size uint32) (frame []byte) {
 	if cap(g.ask) > keepBuffer {
 		g.ask = nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			frame = g.fail(&abi.Error{Code: abi.CodeInternal, Message: "panic in " + op.String() + ": " + panicText(p)})
-		}
-	}()
-	if uint64(size) > uint64(len(g.in)) {
-		return g.fail(&abi.Error{Code: abi.CodeInvalid, Message: "the request is longer than the buffer"})
-	}
-	if err := g.envelope.Unmarshal(g.in[:size]); err != nil {
-		return g.fail(invalid(err))
-	}
-	if !g.served {
-		return g.fail(&abi.Error{Code: abi.CodeInternal, Message: "the plugin did not call alineo.Serve in an init function"})
-	}
-	return g.dispatch(op, g.envelope.Body)
 }
 
 // ok frames a reply.
