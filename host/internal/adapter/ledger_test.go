@@ -117,4 +117,3 @@ func TestSQLiteLedgerInMemory(t *testing.T) {
 		}
 	}, storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureVerbatim)
 }
-
