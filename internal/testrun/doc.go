@@ -8,7 +8,7 @@
 //
 // With CI=true in the environment a skipped test is a failure, unless skips.txt, beside this file,
 // expects it: the build machine installs what tests need, so a skip there is a hole. A line of
-// skips.txt is PACKAGE TEST REASON, the package below the module, both as patterns of path.Match.
+// skips.txt is PACKAGE TEST REASON, the package below the module, both as patterns of path.Match ("..." is any package).
 //
 // With the one argument "-" it runs nothing and reads the events of a run from its input.
 //

@@ -160,7 +160,7 @@ func short(pkg string) string { return strings.TrimPrefix(pkg, module+"/") }
 // matches says whether a line of skips.txt covers a skip.
 func (s skip) matches(pattern skip) bool {
 	pkg, err := path.Match(pattern.pkg, short(s.pkg))
-	if err != nil || !pkg {
+	if pattern.pkg != "..." && (err != nil || !pkg) {
 		return false
 	}
 	name, err := path.Match(pattern.name, s.name)
