@@ -5,12 +5,13 @@
 # to `make chaos`.
 BUDGET_test   := 8
 BUDGET_race   := 9
-BUDGET_lint   := 6
+BUDGET_lint   := 5
 BUDGET_vet    := 4
 BUDGET_guests := 2
 BUDGET_user   := 3
 BUDGET_fuzz   := 5
 BUDGET_smoke  := 2
+BUDGET_vuln   := 1
 
 # Knobs, for example: make fuzz FUZZTIME=1m
 FUZZTIME     ?= 10s
@@ -41,7 +42,7 @@ USER_PACKAGES := ./host ./host/engine/... ./host/internal/engine/... ./cmd/...
 
 .DEFAULT_GOAL := help
 .PHONY: help build plugins run test check lint bench fuzz chaos clean \
-	check-race check-lint check-vet check-guests check-user check-fuzz check-smoke
+	check-race check-lint check-vet check-guests check-user check-fuzz check-smoke check-vuln
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +57,7 @@ test: ## run all tests (Go and make are enough), and say what was left out
 	@go run ./internal/testrun -timeout $(BUDGET_test)m ./...
 
 check: ## what CI runs after the tests: race detector, lint, other platforms, guests, fuzzing, another user
-check: check-vet check-lint check-guests check-race check-user check-fuzz check-smoke
+check: check-vet check-lint check-guests check-race check-user check-fuzz check-smoke check-vuln
 
 check-race:
 	@$(PART) "tests under the race detector" $(BUDGET_race) \
@@ -81,6 +82,9 @@ check-fuzz:
 check-smoke:
 	@$(PART) "the first command, and every benchmark once" $(BUDGET_smoke) \
 		sh -c '$(MAKE) --no-print-directory run && $(MAKE) --no-print-directory bench BENCHTIME=1x BENCHCOUNT=1'
+
+check-vuln:
+	@$(PART) "known vulnerabilities" $(BUDGET_vuln) scripts/vuln.sh
 
 lint: $(GOLANGCI) ## lint with every linter (the linter is built once, into bin/tools)
 	$(GOLANGCI) run ./...
