@@ -16,6 +16,7 @@ import (
 type Table struct {
 	mu      sync.Mutex // held from fork to registration
 	running map[int]*Process
+	spawn   func(func())
 	signals chan os.Signal
 	stop    chan struct{}
 	done    chan struct{}
@@ -32,10 +33,13 @@ type Process struct {
 	table  *Table
 }
 
-// NewTable starts reaping.
-func NewTable() *Table {
+// NewTable starts reaping. Each process is started inside a call of spawn,
+// which runs a function on a thread of the caller's choice: a child has that
+// thread's capabilities.
+func NewTable(spawn func(func())) *Table {
 	t := &Table{
 		running: map[int]*Process{},
+		spawn:   spawn,
 		signals: make(chan os.Signal, 1),
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
@@ -92,7 +96,9 @@ func (t *Table) Start(path string, argv []string, attr *syscall.ProcAttr) (*Proc
 	attr.Sys.Setpgid = true
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	pid, err := syscall.ForkExec(path, argv, attr)
+	var pid int
+	var err error
+	t.spawn(func() { pid, err = syscall.ForkExec(path, argv, attr) })
 	if err != nil {
 		return nil, &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}

@@ -24,15 +24,43 @@ import (
 // main thread.
 func Main() {
 	runtime.LockOSThread() // the shim's death signal is tied to threads, and Enter wants one
-	g := guest{control: os.NewFile(reexec.ControlFD, "control")}
+	g := guest{control: os.NewFile(reexec.ControlFD, "control"), work: make(chan func())}
 	g.in, g.out = json.NewDecoder(g.control), json.NewEncoder(g.control)
-	if err := g.start(); err != nil {
-		var entry entryError
-		_ = g.out.Encode(Reply{Error: err.Error(), Entry: errors.As(err, &entry)}) // the shim also sees us end
-		g.exit(1)
+	l, err := g.enter()
+	if err != nil {
+		g.fail(err)
 	}
-	g.follow()
-	g.exit(0)
+	if g.config.Probe {
+		_ = g.out.Encode(Reply{}) // the shim also sees us end
+		os.Exit(0)
+	}
+	go func() {
+		if err := g.serve(l); err != nil {
+			g.fail(err)
+		}
+		g.follow()
+		g.exit(0)
+	}()
+	for f := range g.work {
+		f()
+	}
+}
+
+func (g *guest) fail(err error) {
+	var entry entryError
+	_ = g.out.Encode(Reply{Error: err.Error(), Entry: errors.As(err, &entry)}) // the shim also sees us end
+	g.exit(1)
+}
+
+// onMain runs f on the main thread, the one that Enter has hardened all the
+// way and that commands are therefore started from.
+func (g *guest) onMain(f func()) {
+	done := make(chan struct{})
+	g.work <- func() {
+		defer close(done)
+		f()
+	}
+	<-done
 }
 
 type guest struct {
@@ -41,6 +69,7 @@ type guest struct {
 	out     *json.Encoder
 	config  Config
 	table   *execd.Table
+	work    chan func() // for the main thread
 }
 
 // entryError is the entry point's fault.
@@ -48,22 +77,29 @@ type entryError struct{ err error }
 
 func (e entryError) Error() string { return e.err.Error() }
 
-func (g *guest) start() error {
+// enter reads the configuration and enters the jail.
+func (g *guest) enter() (net.Listener, error) {
 	if err := g.in.Decode(&g.config); err != nil {
-		return fmt.Errorf("reading the configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	for fd := range ProgramFD + 1 {
-		if fd > 2 {
-			syscall.CloseOnExec(fd)
-		}
+	for fd := reexec.ControlFD; fd <= ProgramFD; fd++ {
+		syscall.CloseOnExec(fd)
 	}
 	if g.config.Program {
 		_ = syscall.Close(ProgramFD) // it runs already
 	}
-	l, err := listener()
-	if err != nil {
-		return err
+	var l net.Listener
+	if !g.config.Probe {
+		var err error
+		if l, err = listener(); err != nil {
+			return nil, err
+		}
 	}
+	return l, jail.Enter(&g.config.Jail)
+}
+
+// serve starts the entry point and the server, and says so.
+func (g *guest) serve(l net.Listener) error {
 	// Any process in the sandbox may send us signals. Ignoring them would be
 	// inherited by every command, so take them and drop them.
 	ignored := make(chan os.Signal, 64)
@@ -72,14 +108,7 @@ func (g *guest) start() error {
 		for range ignored { //nolint:revive // dropping them is the point
 		}
 	}()
-	if err := jail.Enter(&g.config.Jail); err != nil {
-		return err
-	}
-	if g.config.Probe {
-		_ = g.out.Encode(Reply{})
-		os.Exit(0)
-	}
-	g.table = execd.NewTable()
+	g.table = execd.NewTable(g.onMain)
 	dir, err := g.directory()
 	if err != nil {
 		return err

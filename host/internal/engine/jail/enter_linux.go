@@ -10,7 +10,7 @@ import (
 )
 
 // Enter puts this process into the sandbox that spec describes. The caller
-// runs on its main thread and has started nothing else.
+// runs locked to a thread, from which alone it starts processes afterwards.
 func Enter(spec *Spec) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

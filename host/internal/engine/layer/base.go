@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 )
@@ -30,8 +31,8 @@ func Tops() []string {
 const maxScan = 400_000
 
 // scanned are the places where a machine keeps what isn't everybody's. The
-// rest of /usr belongs to its packages, and they are public.
-func scanned() []string { return []string{"etc", "var", "opt", "srv", "usr/local"} }
+// rest of /usr is programs, and they are public.
+func scanned() []string { return []string{"etc", "var", "opt", "srv", "usr/local/etc"} }
 
 // hidden is one thing that a sandbox must not see.
 type hidden struct {
@@ -50,10 +51,7 @@ func scan(root string, tops []string) ([]hidden, error) {
 	}
 	var out []hidden
 	for _, top := range scanned() {
-		first := top
-		if d := filepath.Dir(top); d != "." {
-			first = d
-		}
+		first, _, _ := strings.Cut(top, "/")
 		if !shown[first] {
 			continue
 		}

@@ -57,6 +57,13 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 		return nil, err
 	}
 	m.base.clean()
+	if m.isolated() {
+		m.jobs.Add(1)
+		go func() {
+			defer m.jobs.Done()
+			_, _ = m.base.current() // the first sandbox asks again
+		}()
+	}
 	return m, nil
 }
 
