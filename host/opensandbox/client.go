@@ -1,0 +1,161 @@
+package opensandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// What Options leave open.
+const (
+	DefaultTimeout          = 30 * time.Second
+	DefaultLifecycleTimeout = 5 * time.Minute
+	DefaultFirstByteTimeout = 30 * time.Second
+	DefaultIdleTimeout      = 30 * time.Second
+	DefaultMaxLine          = 64 << 20
+	DefaultAttempts         = 4
+)
+
+// Ports of the services inside a sandbox.
+const (
+	PortExecd = 44772
+)
+
+const (
+	headerAPIKey    = "OPEN-SANDBOX-API-KEY" //nolint:gosec // the header's name, not a key
+	headerRequestID = "X-Request-ID"
+
+	// A server may let us wait as long as it likes; a caller may not be willing to.
+	maxRetryAfter = 30 * time.Second
+	firstBackoff  = 100 * time.Millisecond
+)
+
+// Options configures a Client. Only BaseURL is required.
+type Options struct {
+	// BaseURL is the control server's address, with or without /v1 at its end.
+	BaseURL string
+	// APIKey is sent to the control server only. Empty: no authentication.
+	APIKey string
+	// UseServerProxy reaches sandboxes through the control server instead of directly.
+	UseServerProxy bool
+	// Transport carries every request when it is set, such as one that dials a unix socket. Nil:
+	// two transports of the client's own, one for short calls and one for streams.
+	Transport http.RoundTripper
+	// Timeout bounds each attempt of a short call. Default 30 s.
+	Timeout time.Duration
+	// LifecycleTimeout bounds the calls that a server does inside the request: create pulls an
+	// image, delete stops a container. Default 5 min.
+	LifecycleTimeout time.Duration
+	// FirstByteTimeout is how long a stream may take to its first byte. Default 30 s.
+	FirstByteTimeout time.Duration
+	// IdleTimeout is how long a stream may be silent; servers ping every 3 s. Default 30 s.
+	IdleTimeout time.Duration
+	// MaxLine is the size in bytes of the longest event that is accepted. Default 64 MiB.
+	MaxLine int
+	// Attempts is how often a call that may be repeated is tried. Default 4.
+	Attempts int
+	// UserAgent names the caller. Default "alineo-host".
+	UserAgent string
+}
+
+// Client talks to one control server and the sandboxes that it made. It is safe for concurrent use.
+type Client struct {
+	base    *url.URL // with /v1
+	opts    Options
+	unary   *http.Client
+	streams *http.Client
+	owned   []*http.Transport // those that Close may drain
+
+	endpoints endpointCache
+	resolving singleflight.Group
+}
+
+// New returns a client. It does no I/O.
+func New(opts Options) (*Client, error) {
+	base, err := parseBaseURL(opts.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	setDefault(&opts.Timeout, DefaultTimeout)
+	setDefault(&opts.LifecycleTimeout, DefaultLifecycleTimeout)
+	setDefault(&opts.FirstByteTimeout, DefaultFirstByteTimeout)
+	setDefault(&opts.IdleTimeout, DefaultIdleTimeout)
+	setDefault(&opts.MaxLine, DefaultMaxLine)
+	setDefault(&opts.Attempts, DefaultAttempts)
+	if opts.UserAgent == "" {
+		opts.UserAgent = "alineo-host"
+	}
+	c := &Client{base: base, opts: opts}
+	if opts.Transport != nil {
+		c.unary, c.streams = newHTTPClient(opts.Transport), newHTTPClient(opts.Transport)
+		return c, nil
+	}
+	unary, streams := newTransport(), newTransport()
+	// Streams are closed at their terminal event, not drained, so their connections don't come
+	// back; a pool of their own keeps them from pushing out those of the short calls.
+	streams.MaxIdleConnsPerHost = 4
+	c.owned = []*http.Transport{unary, streams}
+	c.unary, c.streams = newHTTPClient(unary), newHTTPClient(streams)
+	return c, nil
+}
+
+// Close lets go of idle connections. Calls in flight are not touched.
+func (c *Client) Close() {
+	for _, t := range c.owned {
+		t.CloseIdleConnections()
+	}
+}
+
+func setDefault[T int | time.Duration](value *T, fallback T) {
+	if *value <= 0 {
+		*value = fallback
+	}
+}
+
+func parseBaseURL(raw string) (*url.URL, error) {
+	base, err := url.Parse(strings.TrimRight(raw, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("parsing the server's address %q: %w", raw, err)
+	}
+	if base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("parsing the server's address %q: want http:// or https:// in front", raw)
+	}
+	if base.Host == "" {
+		return nil, fmt.Errorf("parsing the server's address %q: %w", raw, errors.New("it names no host"))
+	}
+	base.RawQuery, base.Fragment = "", ""
+	if !strings.HasSuffix(base.Path, "/v1") {
+		base.Path += "/v1"
+	}
+	return base, nil
+}
+
+func newTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       60 * time.Second,
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   32,
+		// Servers never compress; asking for it would only let a proxy buffer a stream.
+		DisableCompression: true,
+		ForceAttemptHTTP2:  true,
+	}
+}
+
+func newHTTPClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport: transport,
+		// Go carries unknown headers, and so the API key, to wherever a redirect points.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

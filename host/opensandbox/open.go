@@ -1,0 +1,97 @@
+package opensandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// openStream sends a request whose answer, or whose body, may be as long as it likes. ctx is the
+// request's own and cancel ends it: besides the caller, the two watchdogs use it.
+func (c *Client) openStream(
+	ctx context.Context, cancel context.CancelCauseFunc, call call, prepare func(*http.Request),
+) (*liveBody, error) {
+	req, err := c.newRequest(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if prepare != nil {
+		prepare(req)
+	}
+	patience := c.opts.FirstByteTimeout
+	if req.GetBody == nil && req.Body != nil {
+		// The body is a stream with a watchdog of its own, which goes on with this once it was sent.
+		patience = 0
+	}
+	late := newWatchdog(patience, cancel, "no answer")
+	defer late.stop()
+	late.start()
+	resp, err := c.streams.Do(req)
+	if err != nil {
+		return nil, call.fail(ctx, err)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		defer discard(resp)
+		return nil, readError(call.op, call.subject, resp)
+	}
+	return &liveBody{
+		body:  resp.Body,
+		idle:  newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life"),
+		cause: func() error { return context.Cause(ctx) },
+	}, nil
+}
+
+// watchdog cancels a request that makes no progress. Only the time between start and stop counts.
+type watchdog struct {
+	limit time.Duration
+	timer *time.Timer
+}
+
+// newWatchdog returns one that is stopped. Without a limit it never bites.
+func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc, what string) *watchdog {
+	if limit <= 0 {
+		return &watchdog{}
+	}
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w: %s for %s", ErrTimeout, what, limit)) })
+	timer.Stop()
+	return &watchdog{limit: limit, timer: timer}
+}
+
+func (w *watchdog) start() {
+	if w.timer != nil {
+		w.timer.Reset(w.limit)
+	}
+}
+
+func (w *watchdog) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// liveBody reads an answer and gives up when the server is silent for too long. The time between
+// reads is the reader's own: a slow ledger is not a dead server.
+type liveBody struct {
+	body  io.ReadCloser
+	idle  *watchdog
+	cause func() error // why the request was cancelled, if it was
+}
+
+func (b *liveBody) Read(p []byte) (int, error) {
+	b.idle.start()
+	n, err := b.body.Read(p)
+	b.idle.stop()
+	if err != nil && err != io.EOF { //nolint:errorlint // a body's own io.EOF is bare
+		if cause := b.cause(); cause != nil {
+			err = cause
+		}
+	}
+	return n, err
+}
+
+func (b *liveBody) Close() error {
+	b.idle.stop()
+	return b.body.Close()
+}
