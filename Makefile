@@ -6,7 +6,7 @@
 BUDGET_test   := 8
 BUDGET_race   := 9
 BUDGET_lint   := 5
-BUDGET_vet    := 4
+BUDGET_vet    := 3
 BUDGET_guests := 2
 BUDGET_user   := 3
 BUDGET_fuzz   := 5
