@@ -208,8 +208,9 @@ func (c *conn) close() error {
 	var err error
 	if c.db != 0 {
 		c.hooks.trusted, c.hooks.done = true, nil
-		if rc := lib.Xsqlite3_close_v2(c.tls, c.db); rc != lib.SQLITE_OK {
+		if rc := lib.Xsqlite3_close(c.tls, c.db); rc != lib.SQLITE_OK {
 			err = fmt.Errorf("closing: %w", c.failure(rc))
+			lib.Xsqlite3_close_v2(c.tls, c.db) // lets go of it when its last statement does
 		}
 		c.db = 0
 	}

@@ -148,3 +148,9 @@ func (w *nativeWay) append(batch *benchBatch) {
 	}
 	w.run(w.commit)
 }
+
+// address returns where a variable is.
+func address[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }
+
+// functionAddress returns what modernc's C code calls a declared function by.
+func functionAddress[T any](f T) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f T }{f})) }

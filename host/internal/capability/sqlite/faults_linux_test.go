@@ -1,0 +1,252 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/internal/capability/sqlite"
+)
+
+// childKey names the file that a test's other process works on.
+const childKey = "ALINEO_SQLITE_TEST_CHILD"
+
+// child starts the test of that name in another process and returns what it prints.
+func child(t *testing.T, name, path string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v")
+	cmd.Env = append(os.Environ(), childKey+"="+path)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, bufio.NewScanner(out)
+}
+
+// TestKilled kills a process in the middle of a transaction.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	if path := os.Getenv(childKey); path != "" {
+		db := open(t, sqlite.Options{Path: path})
+		must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
+		var call capability.Call
+		big := abi.SQLStep{SQL: "INSERT INTO t VALUES (?)", Batch: call.Put(endlessRows{}), Params: columns(0)}
+		must(t, db, write(big), &call)
+		return
+	}
+	path := filepath.Join(t.TempDir(), "killed.db")
+	cmd, lines := child(t, "TestKilled", path)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "in the middle") {
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	db := open(t, sqlite.Options{Path: path})
+	if got := scalar(t, db, "SELECT group_concat(a) FROM t"); got != "1" {
+		t.Errorf("table has %s", got)
+	}
+	if got := scalar(t, db, "PRAGMA integrity_check"); got != "ok" {
+		t.Errorf("integrity check says %s", got)
+	}
+	must(t, db, write(once("INSERT INTO t VALUES (2)")), nil)
+}
+
+// endlessRows writes more than fits into the page cache, so that the log has pages of the transaction
+// that never ends, and then waits to be killed.
+type endlessRows struct{}
+
+func (endlessRows) Len() int     { return 100_000 }
+func (endlessRows) Columns() int { return 1 }
+
+func (endlessRows) Value(row, _ int) abi.Value {
+	if row == 10_000 {
+		fmt.Println("in the middle")
+		select {}
+	}
+	return abi.Blob(make([]byte, 1000))
+}
+
+// failing makes the writes of this process's SQLite fail.
+var failing atomic.Bool
+
+func writeOrFail(tls *libc.TLS, fd int32, buffer uintptr, n uint64, offset int64) int64 {
+	if failing.Load() {
+		*(*int32)(at(libc.X__errno_location(tls))) = int32(unix.EIO)
+		return -1
+	}
+	return libc.Xpwrite(tls, fd, buffer, n, offset)
+}
+
+// TestFailedCommit makes COMMIT fail in the middle of writing: nobody can tell what is in the file.
+func TestFailedCommit(t *testing.T) {
+	t.Parallel()
+	if path := os.Getenv(childKey); path != "" {
+		replaceWrite(t)
+		db := open(t, sqlite.Options{Path: path})
+		must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
+		failing.Store(true)
+		failure := fails(t, db, t.Context(), write(once("INSERT INTO t VALUES (2)")), nil, abi.CodeUnknownOutcome, "may or may not be")
+		if failure.Retryable {
+			t.Error("an unknown outcome is not for anyone to retry")
+		}
+		failing.Store(false)
+		must(t, db, write(once("INSERT INTO t VALUES (3)")), nil)
+		if got := scalar(t, db, "SELECT group_concat(a) FROM t"); got != "1,3" {
+			t.Errorf("table has %s", got)
+		}
+		fmt.Println("child is done")
+		return
+	}
+	cmd, lines := child(t, "TestFailedCommit", filepath.Join(t.TempDir(), "test.db"))
+	said := ""
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said, "child is done") {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// replaceWrite puts writeOrFail in the place of pwrite, for the whole process.
+func replaceWrite(t *testing.T) {
+	t.Helper()
+	tls := libc.NewTLS()
+	defer tls.Close()
+	name, err := libc.CString("pwrite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib.Xsqlite3_initialize(tls)
+	vfs := lib.Xsqlite3_vfs_find(tls, 0)
+	set := (*lib.Tsqlite3_vfs)(at(vfs)).FxSetSystemCall
+	call := *(*func(*libc.TLS, uintptr, uintptr, uintptr) int32)(at(address(&set)))
+	if rc := call(tls, vfs, name, functionAddress(writeOrFail)); rc != lib.SQLITE_OK {
+		t.Fatalf("replacing pwrite answered %d", rc)
+	}
+}
+
+// TestFullDisk fills a small file system, if it may mount one.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"full", "normal"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+				t.Skipf("not run: mounting a file system of 2 MiB: %v", err)
+			}
+			t.Cleanup(func() {
+				if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+					t.Error(err)
+				}
+			})
+			fillDisk(t, dir, open(t, sqlite.Options{Path: filepath.Join(dir, "test.db"), Synchronous: mode}))
+		})
+	}
+}
+
+func fillDisk(t *testing.T, dir string, db *sqlite.DB) {
+	t.Helper()
+	must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES ('first')")), nil)
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	insert := write(once("INSERT INTO t VALUES (randomblob(100000))"))
+	committed := 0
+	for {
+		_, failure := db.Exec(t.Context(), insert, nil)
+		if failure == nil {
+			committed++
+			continue
+		}
+		if failure.Code != abi.CodeUnavailable || !strings.Contains(failure.Message, "the disk is full") || !failure.Retryable {
+			t.Errorf("full disk: %v", failure)
+		}
+		break
+	}
+	fails(t, db, t.Context(), insert, nil, abi.CodeUnavailable, "the disk is full")
+	if got := scalar(t, db, "SELECT count(*) FROM t"); got != show(abi.Int(int64(1+committed))) {
+		t.Errorf("%s rows after %d commits", got, committed)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	must(t, db, insert, nil)
+	if got := scalar(t, db, "PRAGMA integrity_check"); got != "ok" {
+		t.Errorf("integrity check says %s", got)
+	}
+}
+
+// TestReadOnlyFile checks a file that the process may only read; root gives its rights up for it.
+func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "test.db")
+	first := open(t, sqlite.Options{Path: path})
+	must(t, first, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
+	if err := errors.Join(first.Close(), os.Chmod(path, 0o444), os.Chmod(dir, 0o555), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Error(err)
+		}
+	})
+	db := open(t, sqlite.Options{Path: path})
+	asNobody(t, func() {
+		_, failure := db.Exec(t.Context(), write(once("INSERT INTO t VALUES (2)")), nil)
+		if failure == nil || failure.Code != abi.CodeUnavailable || !strings.Contains(failure.Message, "read-only") && !strings.Contains(failure.Message, "able to read and write") {
+			t.Errorf("writing ended with %v", failure)
+		}
+	})
+	if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(path, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	asNobody(t, func() {
+		if _, failure := db.Exec(t.Context(), write(once("INSERT INTO t VALUES (2)")), nil); failure != nil {
+			t.Errorf("after the repair: %v", failure)
+		}
+	})
+}
+
+// asNobody runs f without root's rights over files. Those are a thread's, and a program runs on its
+// caller's thread; the thread is not unlocked, so that it ends with its goroutine.
+func asNobody(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if os.Getuid() == 0 {
+			runtime.LockOSThread()
+			if _, err := unix.SetfsuidRetUid(65534); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		f()
+	}()
+	<-done
+}
