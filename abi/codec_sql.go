@@ -24,7 +24,7 @@ func (m *SQLExec) Unmarshal(src []byte) error {
 		case 2<<3 | wireVarint:
 			m.ReadOnly = r.bool()
 		case 3<<3 | wireBytes:
-			if !r.room(len(m.Steps)) {
+			if !r.within(len(m.Steps), MaxSteps) {
 				break
 			}
 			m.Steps = extend(m.Steps)
@@ -69,8 +69,7 @@ func (m *SQLStep) unmarshal(src []byte, params int) error {
 		case 1<<3 | wireBytes:
 			m.SQL = r.string()
 		case 2<<3 | wireBytes:
-			if len(m.Params) >= params {
-				r.fail(reasonMany)
+			if !r.within(len(m.Params), params) {
 				break
 			}
 			m.Params = extend(m.Params)
@@ -169,7 +168,7 @@ func (m *SQLExecReply) Unmarshal(src []byte) error {
 	for r.next() {
 		switch r.tag {
 		case 1<<3 | wireBytes:
-			if r.room(len(m.Steps)) {
+			if r.within(len(m.Steps), MaxSteps) {
 				m.Steps = extend(m.Steps)
 				r.nested(m.Steps[len(m.Steps)-1].Unmarshal(r.bytes()))
 			}

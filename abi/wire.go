@@ -7,9 +7,15 @@ import (
 	"unsafe"
 )
 
-// MaxElements bounds every repeated field and map of a message, and the parameters of all steps of
-// one SQLExec together. It keeps a few megabytes of input from becoming gigabytes of structs.
-const MaxElements = 1 << 16
+// Bounds of what a message may hold. They keep a few megabytes of input from becoming gigabytes of
+// structs.
+const (
+	// MaxElements bounds every repeated field and map, and the parameters of all steps of one SQLExec
+	// together.
+	MaxElements = 1 << 16
+	// MaxSteps bounds the steps of one SQLExec and of its reply.
+	MaxSteps = 1 << 12
+)
 
 // ErrMalformed is wrapped by every error of Unmarshal, ReadValue and the table readers.
 var ErrMalformed = errors.New("abi: malformed input")
@@ -154,8 +160,10 @@ func (r *reader) string() string {
 }
 
 // room reports whether a repeated field of n elements may take one more.
-func (r *reader) room(n int) bool {
-	if n >= MaxElements {
+func (r *reader) room(n int) bool { return r.within(n, MaxElements) }
+
+func (r *reader) within(n, limit int) bool {
+	if n >= limit {
 		r.fail(reasonMany)
 		return false
 	}
