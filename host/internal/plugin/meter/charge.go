@@ -60,8 +60,8 @@ func (f *body) appendLengthCharge(dst []byte, shift byte) []byte {
 	return f.appendTake(dst)
 }
 
-// appendGrowCharge charges memory.grow for the pages that there will be, all of which may be copied,
-// and leaves the number of new ones on the stack. More than 65,535 new pages fail without work.
+// appendGrowCharge charges memory.grow for the number of new pages, which it leaves on the stack. More
+// than 65,535 fail without work.
 func (f *body) appendGrowCharge(dst []byte) []byte {
 	f.scratch = true
 	f.stats.Bulk++
@@ -69,7 +69,7 @@ func (f *body) appendGrowCharge(dst []byte) []byte {
 	dst = appendU32(append(dst, opGlobalGet), f.fuel())
 	dst = appendU32(append(dst, opLocalGet), f.locals)
 	dst = appendSigned(append(dst, opI32Const), 0xffff)
-	dst = append(dst, opI32And, opMemorySize, 0, opI32Add, opI32Const, shiftPages, opI32Shl)
+	dst = append(dst, opI32And, opI32Const, shiftPages, opI32Shl)
 	return f.appendTake(dst)
 }
 

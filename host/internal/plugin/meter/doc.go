@@ -15,8 +15,7 @@
 //     256 bytes of the loop, on each round. Code runs straight on between these points, so that all
 //     work is bounded by what was charged.
 //   - memory.fill, copy, init and table.fill, copy, init, by length, before they run: 1 for each
-//     16 bytes or 2 elements. memory.grow by the pages that may have to be copied, table.grow by the
-//     elements that are asked for.
+//     16 bytes or 2 elements. memory.grow by the bytes of the new pages, table.grow by the elements.
 //
 // A function whose body begins with a loop that spans it is charged there only. A memory.grow that is
 // refused is told to tick too, so that a trap that follows can be explained.

@@ -26,7 +26,6 @@ const (
 	opF64Const     = 0x44
 	opI32Eq        = 0x46
 	opI32LtS       = 0x48
-	opI32Add       = 0x6a
 	opI32Sub       = 0x6b
 	opI32And       = 0x71
 	opI32Shl       = 0x74

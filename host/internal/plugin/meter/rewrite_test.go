@@ -133,7 +133,7 @@ func TestCharges(t *testing.T) {
 		low, high    int64
 	}{
 		{"memory", "fill", 0xfff, 0xfff / 16, 0xfff/16 + 50},
-		{"memory", "grow", 1, 2 << 12, 2<<12 + 50},
+		{"memory", "grow", 1, 1 << 12, 1<<12 + 50},
 		{"control", "count", 10_000, 9_990, 10_010},
 		{"control", "nested", 63, 63 * 51, 63*51 + 50},
 	} {

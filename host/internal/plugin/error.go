@@ -1,0 +1,122 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alineo-labs/alineo-host/abi"
+)
+
+// Kind says what went wrong with a plugin.
+type Kind uint8
+
+// Kinds. After those marked with *, the guest had the request and may have acted on it.
+const (
+	KindGuest         Kind = iota + 1 // the guest's own answer; the *abi.Error says what
+	KindDigest                        // the module is not the one that was pinned, or none was
+	KindLoad                          // not a module, or one that this host refuses
+	KindMissingExport                 // the module lacks a function or memory of the ABI
+	KindSignature                     // an import or export has the wrong type
+	KindImport                        // the module wants a function that this host does not have
+	KindStart                         // an instance could not be made
+	KindGrant                         // the guest wants what alineo.toml does not grant
+	KindConfig                        // the guest refused its configuration; a *ConfigError
+	KindTrap                          // * the guest crashed
+	KindMemory                        // * the guest crashed for want of memory, or needs more to start
+	KindDeadline                      // * time ran out
+	KindCanceled                      // * the caller gave up
+	KindProtocol                      // * what the guest sent breaks the ABI
+	KindTooLarge                      // * a module, request or response is above its limit
+	KindBusy                          // no instance came free in time
+	KindFailed                        // the plugin crashed too often, or lost its state
+	KindClosed                        // the plugin was closed
+)
+
+var kindNames = [...]string{
+	"unknown", "guest", "digest", "load", "missing_export", "signature", "import", "start", "grant", "config",
+	"trap", "memory", "deadline", "canceled", "protocol", "too_large", "busy", "failed", "closed",
+}
+
+// String returns the kind's name.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return kindNames[0]
+}
+
+// Error is what every method of a Runtime and a Plugin returns.
+type Error struct {
+	Plugin string
+	Op     abi.Op // 0 while loading and closing
+	Kind   Kind
+	Sent   bool   // the guest had the request and may have acted on it
+	Err    error  // a sentence; wraps an *abi.Error, *ConfigError or context error where there is one
+	Trace  string // the guest's stack when it crashed, one function a line, innermost first
+
+	blameless bool // the caller ended the call
+}
+
+// Error names the plugin, the operation and what happened.
+func (e *Error) Error() string {
+	what := "load"
+	switch {
+	case e.Op != 0:
+		what = e.Op.String()
+	case e.Kind == KindClosed:
+		what = "close"
+	}
+	return fmt.Sprintf("plugin %q: %s: %v", e.Plugin, what, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// IsKind says whether err is or wraps an Error of one of these kinds.
+func IsKind(err error, kinds ...Kind) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, k := range kinds {
+		if e.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+// broken says that the instance that this is the end of must not be used again.
+func (e *Error) broken() bool { return e != nil && e.Sent && e.Kind != KindGuest }
+
+// ConfigError is a configuration that the guest refused.
+type ConfigError struct {
+	Diagnostics []abi.Diagnostic // by key below [plugins.NAME.config]
+}
+
+// Error lists every complaint.
+func (e *ConfigError) Error() string {
+	lines := make([]string, len(e.Diagnostics))
+	for i, d := range e.Diagnostics {
+		if lines[i] = d.Message; d.Key != "" {
+			lines[i] = d.Key + ": " + d.Message
+		}
+	}
+	return "the guest refuses its configuration: " + strings.Join(lines, "; ")
+}
+
+// fault is an end of a call that breaks the ABI or a limit. Host functions panic with it.
+type fault struct {
+	kind      Kind
+	err       error
+	blameless bool // the caller's doing, not the guest's
+}
+
+func (f *fault) Error() string { return f.err.Error() }
+
+func (f *fault) Unwrap() error { return f.err }
+
+func faultf(kind Kind, format string, args ...any) *fault {
+	return &fault{kind: kind, err: fmt.Errorf(format, args...)}
+}

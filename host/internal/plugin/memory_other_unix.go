@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package plugin
+
+const mapNoReserve = 0
