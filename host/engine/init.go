@@ -3,6 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/copier"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
@@ -27,5 +28,7 @@ func Init() {
 		shim.Main()
 	case reexec.Init:
 		guest.Main()
+	case reexec.Copy:
+		copier.Main()
 	}
 }

@@ -1,13 +1,42 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/engine"
 )
 
+// serveEnv makes this binary an engine process of its own, for the tests that
+// need one to kill.
+const serveEnv = "ENGINE_TEST_SERVE"
+
 func TestMain(m *testing.M) {
 	engine.Init() // this binary is also its sandboxes' shims and inits
+	if dir := os.Getenv(serveEnv); dir != "" {
+		os.Exit(serve(dir))
+	}
 	os.Exit(m.Run())
+}
+
+// serve opens the engine, says so on standard output, and stays until
+// standard input closes.
+func serve(dir string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	e, err := engine.Open(ctx, engine.Options{DataDir: dir})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	if err := e.Close(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }

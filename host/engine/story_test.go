@@ -1,57 +1,128 @@
 package engine_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/hashicorp/go-hclog"
-
-	"github.com/alineo-labs/alineo-host/host/engine"
 )
 
-func TestFirst(t *testing.T) {
-	ctx := context.Background()
-	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug})
-	st := time.Now()
-	e, err := engine.Open(ctx, engine.Options{DataDir: t.TempDir(), Logger: log})
-	if err != nil {
-		t.Fatal(err)
+// TestLifeOfASandbox is the whole line, once: create, run, write, snapshot,
+// go on, go back, delete; and then nothing is left.
+func TestLifeOfASandbox(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	box := e.create(map[string]any{"env": map[string]any{"GREETING": "hello", "NOTHING": nil}, "metadata": map[string]string{"project": "life"}})
+	if box.Status.State != "Running" || box.Status.Reason != "CONTAINER_RUNNING" {
+		t.Errorf("status %+v", box.Status)
 	}
-	t.Log("open", time.Since(st), e.Isolation())
-	defer e.Close(ctx)
-	do := func(method, path string, body any) (int, string) {
-		b, _ := json.Marshal(body)
-		req, _ := http.NewRequest(method, e.BaseURL()+path, bytes.NewReader(b))
-		resp, err := e.Transport().RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		out, _ := io.ReadAll(resp.Body)
-		return resp.StatusCode, string(out)
+	if got := box.must("echo $GREETING ${NOTHING-unset} from $(pwd) as $(id -un)"); got != "hello unset from /workspace as root\n" {
+		t.Errorf("output %q", got)
 	}
-	for range 5 {
-		st = time.Now()
-		code, out := do("POST", "/v1/sandboxes", map[string]any{"image": map[string]string{"uri": "host"}, "entrypoint": []string{"tail", "-f", "/dev/null"}, "resourceLimits": map[string]string{"memory": "512Mi"}, "timeout": 60})
-		t.Log(code, out, time.Since(st))
-		var s struct{ ID string }
-		json.Unmarshal([]byte(out), &s)
-		for _, c := range []string{"true", "id; ls -la / ; cat /etc/shadow; ls /root /home; ps aux; cat /proc/self/status | grep -i -E 'cap|seccomp|nonew'; mount; ip addr; touch /usr/x /etc/y /workspace/z && echo wrote", "true", "exit 3"} {
-			st = time.Now()
-			code, out = do("POST", "/sandboxes/"+s.ID+"/proxy/44772/command", map[string]any{"command": c})
-			d := time.Since(st)
-			if !strings.Contains(c, "id;") || testing.Verbose() {
-				t.Log(code, out, d)
-			}
+	if code, out := box.upload(file{`{"path":"/workspace/a/b.txt","mode":640}`, "one\ntwo\n"}); code != http.StatusOK || out != "" {
+		t.Fatalf("upload: %d %s", code, out)
+	}
+	box.must("cat a/b.txt >> /etc/motd; rm -rf /usr/share/doc; mkdir -p /usr/share/doc/mine; ln a/b.txt a/hard; ln -s b.txt a/soft; touch /root/home-file; truncate -s 1G a/hole")
+
+	snap := e.snapshot(box, "before")
+	if code, _, out := e.do(http.MethodGet, "/v1/snapshots/"+snap, nil); code != http.StatusOK || !strings.Contains(out, `"state":"Ready"`) || !strings.Contains(out, `"name":"before"`) {
+		t.Fatalf("snapshot: %d %s", code, out)
+	}
+	box.must("rm -r a; echo later > later")
+	box.delete()
+
+	again := e.create(map[string]any{"image": nil, "entrypoint": nil, "snapshotId": snap})
+	got := again.must("cat a/b.txt; stat -c %a a/b.txt; stat -c %h a/hard; readlink a/soft; tail -n1 /etc/motd; ls /usr/share/doc /root; ls; du -k a/hole | cut -f1; stat -c %s a/hole")
+	want := "one\ntwo\n640\n2\nb.txt\ntwo\n/root:\nhome-file\n\n/usr/share/doc:\nmine\na\n0\n1073741824\n"
+	if got != want {
+		t.Errorf("after the restore:\n got %q\nwant %q", got, want)
+	}
+	if code, _, out := e.do(http.MethodDelete, "/snapshots/"+snap, nil); code != http.StatusConflict || !strings.Contains(out, "SNAPSHOT::DELETE_CONFLICT") {
+		t.Errorf("deleting a snapshot in use: %d %s", code, out)
+	}
+
+	// A snapshot of a restored sandbox stands on the first, and so does what
+	// is made from it.
+	again.must("echo more >> a/b.txt; rm a/soft; rm -r /usr/share/doc/mine")
+	second := e.snapshot(again, "")
+	again.delete()
+	third := e.create(map[string]any{"image": nil, "snapshotId": second})
+	if got := third.must("cat a/b.txt; ls a /usr/share/doc"); got != "one\ntwo\nmore\n/usr/share/doc:\n\na:\nb.txt\nhard\nhole\n" {
+		t.Errorf("after the second restore: %q", got)
+	}
+	if code, _, _ := e.do(http.MethodDelete, "/snapshots/"+snap, nil); code != http.StatusConflict {
+		t.Errorf("deleting a snapshot under a snapshot: %d", code)
+	}
+	third.delete()
+	for _, id := range []string{second, snap} {
+		if code, _, out := e.do(http.MethodDelete, "/v1/snapshots/"+id, nil); code != http.StatusNoContent {
+			t.Errorf("delete snapshot: %d %s", code, out)
 		}
-		st = time.Now()
-		code, out = do("DELETE", "/v1/sandboxes/"+s.ID, nil)
-		t.Log(code, out, time.Since(st))
+	}
+	for _, id := range []string{box.ID, again.ID, third.ID} {
+		assertGone(t, e, id)
+	}
+	if left, _ := filepath.Glob(filepath.Join(e.dir, "snapshots", "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// snapshot takes one and returns its id once it is ready.
+func (e *testEngine) snapshot(box *testBox, name string) string {
+	e.t.Helper()
+	var body any
+	if name != "" {
+		body = map[string]string{"name": name}
+	}
+	code, h, out := e.do(http.MethodPost, "/v1/sandboxes/"+box.ID+"/snapshots", body)
+	if code != http.StatusAccepted {
+		e.t.Fatalf("snapshot: %d %s", code, out)
+	}
+	var s struct {
+		ID, SandboxID string
+		Status        struct{ State, Message string }
+	}
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		e.t.Fatal(err)
+	}
+	if s.SandboxID != box.ID || h.Get("Location") != "/v1/snapshots/"+s.ID {
+		e.t.Errorf("snapshot %s, Location %q", out, h.Get("Location"))
+	}
+	eventually(e.t, "the snapshot is ready", func() bool {
+		if s.Status.State == "Creating" {
+			_, _, out := e.do(http.MethodGet, "/v1/snapshots/"+s.ID, nil)
+			_ = json.Unmarshal([]byte(out), &s)
+		}
+		return s.Status.State != "Creating"
+	})
+	if s.Status.State != "Ready" {
+		e.t.Fatalf("snapshot: %s %s", s.Status.State, s.Status.Message)
+	}
+	return s.ID
+}
+
+// assertGone checks that a sandbox has left nothing: no answer, no process,
+// no mount, no directory, no control group.
+func assertGone(t *testing.T, e *testEngine, id string) {
+	t.Helper()
+	if code, _, out := e.do(http.MethodGet, "/sandboxes/"+id, nil); code != http.StatusNotFound || !strings.Contains(out, "DOCKER::SANDBOX_NOT_FOUND") {
+		t.Errorf("a deleted sandbox answers: %d %s", code, out)
+	}
+	if code, _, _ := e.do(http.MethodDelete, "/sandboxes/"+id, nil); code != http.StatusNotFound {
+		t.Errorf("deleting it again: %d", code)
+	}
+	eventually(t, "the end of the shim", func() bool { return len(processesOf(t, id)) == 0 })
+	for _, pattern := range []string{
+		filepath.Join(e.dir, "sandboxes", "*"+id+"*"), "/sys/fs/cgroup/alineo-host-" + id, "/sys/fs/cgroup/*/alineo-host-" + id,
+		"/sys/fs/cgroup/*/*/alineo-host-" + id, "/sys/fs/cgroup/*/*/*/alineo-host-" + id,
+	} {
+		if left, _ := filepath.Glob(pattern); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+	if b, err := os.ReadFile("/proc/self/mountinfo"); err == nil && strings.Contains(string(b), id) {
+		t.Error("a mount was left behind")
 	}
 }

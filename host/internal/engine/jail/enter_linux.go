@@ -86,7 +86,9 @@ func setLimits(spec *Spec) error {
 			return fmt.Errorf("limiting processes: %w", err)
 		}
 	}
-	none := unix.Rlimit{}
+	// 1 and not 0: with 0 the machine's core dump program would still be run,
+	// as the machine's root, for every crash in here.
+	none := unix.Rlimit{Cur: 1, Max: 1}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &none); err != nil {
 		return fmt.Errorf("turning core dumps off: %w", err)
 	}

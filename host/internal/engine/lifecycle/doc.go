@@ -16,5 +16,5 @@
 //
 // Names in these that begin with a dot are being made or removed.
 //
-// imports: cgroup, guest, jail, layer, reexec, shim, unixsock.
+// imports: cgroup, copier, guest, jail, layer, reexec, shim, unixsock.
 package lifecycle

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/copier"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 )
 
@@ -303,7 +304,11 @@ func (m *Manager) listSnapshots(sandboxID string, states []string) []*snapshot {
 	return out
 }
 
-// apply lays one layer over another.
+// apply lays one layer over another. An ordinary user's sandboxes hold files
+// that only their own root can read.
 func (m *Manager) apply(ctx context.Context, dst, src string) error {
+	if m.isolated() && os.Geteuid() != 0 {
+		return copier.Apply(ctx, m.opts.Program, dst, src)
+	}
 	return layer.Apply(ctx, dst, src)
 }

@@ -16,8 +16,6 @@ const (
 	Shim Role = "shim"
 	// Init is the first process of a sandbox.
 	Init Role = "init"
-	// Probe tries, in throw-away namespaces, what the machine allows.
-	Probe Role = "probe"
 	// Copy copies layers with the rights of a user namespace's root.
 	Copy Role = "copy"
 )
@@ -40,7 +38,7 @@ func Current() (role Role, arg string, ok bool) {
 		return "", "", false
 	}
 	switch r := Role(name); r {
-	case Shim, Init, Probe, Copy:
+	case Shim, Init, Copy:
 		return r, os.Args[2], true
 	}
 	return "", "", false
