@@ -13,7 +13,7 @@ import (
 type part struct {
 	stream   *Stream
 	entries  []store.Entry
-	leaves   []byte
+	hashed   []byte    // leavesAt bytes for hashSegment, then the leaves
 	tickets  []*Ticket // nil where the caller was told
 	failures uint      // of the stream when it was formed
 	formed   bool      // segment is set
@@ -60,7 +60,7 @@ func (w *Writer) gather() []*part {
 				break
 			}
 			p.entries = append(p.entries, q.entry)
-			p.leaves = append(p.leaves, q.leaf[:]...)
+			p.hashed = append(p.hashed, q.leaf[:]...)
 			p.tickets = append(p.tickets, q.ticket)
 			*q = queued{}
 			s.first++
@@ -89,6 +89,7 @@ func (w *Writer) newPart(s *Stream) *part {
 	} else {
 		p = &part{}
 	}
+	p.hashed = append(p.hashed[:0], make([]byte, leavesAt)...)
 	p.stream, p.failures = s, s.failures
 	return p
 }
@@ -98,14 +99,13 @@ const (
 	maxFreeRows = 4096
 )
 
-// recycle keeps a part's memory, not what it points at.
+// recycle keeps a part's memory, not what it points at. The part must not be used any more.
 func (w *Writer) recycle(p *part) {
 	clear(p.entries)
 	clear(p.tickets)
 	if len(w.free) < maxFree && cap(p.entries) <= maxFreeRows {
-		w.free = append(w.free, &part{
-			entries: p.entries[:0], leaves: p.leaves[:0], tickets: p.tickets[:0], previous: p.previous[:0],
-		})
+		*p = part{entries: p.entries[:0], hashed: p.hashed[:0], tickets: p.tickets[:0], previous: p.previous[:0]}
+		w.free = append(w.free, p)
 	}
 }
 
@@ -117,20 +117,23 @@ func (p *part) form() {
 	s := p.stream
 	p.previous = append(p.previous[:0], s.hash...)
 	p.segment = store.Segment{
-		Key: s.key, Epoch: s.head.Epoch, Previous: p.previous, Leaves: p.leaves, Entries: p.entries,
+		Key: s.key, Epoch: s.head.Epoch, Previous: p.previous, Leaves: p.hashed[leavesAt:], Entries: p.entries,
 	}
 	if len(p.previous) == 0 {
 		p.segment.Previous = nil
 	}
 	rand.Read(p.segment.ID[:]) //nolint:errcheck // never fails
-	p.segment.Hash = SegmentHash(p.previous, p.segment.ID, p.leaves)
+	p.segment.Hash = hashSegment(p.hashed, p.previous, p.segment.ID)
 	p.formed = true
 }
+
+// leaf is where entry i's leaf starts in hashed.
+func leaf(i int) int { return leavesAt + i*len(Hash{}) }
 
 // without removes one entry; the rest is to be formed anew.
 func (p *part) without(i int) {
 	p.entries = slices.Delete(p.entries, i, i+1)
-	p.leaves = slices.Delete(p.leaves, i*len(Hash{}), (i+1)*len(Hash{}))
+	p.hashed = slices.Delete(p.hashed, leaf(i), leaf(i+1))
 	p.tickets = slices.Delete(p.tickets, i, i+1)
 	p.formed, p.doubt = false, false
 }
@@ -141,11 +144,11 @@ func (w *Writer) split(p *part) (first, second *part) {
 	second = w.newPart(p.stream)
 	second.failures = p.failures
 	second.entries = append(second.entries, p.entries[half:]...)
-	second.leaves = append(second.leaves, p.leaves[half*len(Hash{}):]...)
+	second.hashed = append(second.hashed, p.hashed[leaf(half):]...)
 	second.tickets = append(second.tickets, p.tickets[half:]...)
 	clear(p.entries[half:])
 	clear(p.tickets[half:])
-	p.entries, p.leaves, p.tickets = p.entries[:half], p.leaves[:half*len(Hash{})], p.tickets[:half]
+	p.entries, p.hashed, p.tickets = p.entries[:half], p.hashed[:leaf(half)], p.tickets[:half]
 	p.formed, p.doubt = false, false
 	return p, second
 }

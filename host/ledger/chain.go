@@ -101,18 +101,26 @@ func (c *Canonicalizer) Leaf(e *store.Entry, scratch []byte) (Hash, []byte, erro
 // segmentTag keeps the hash of a segment from ever being that of a leaf, and names the version.
 const segmentTag = "alineo.segment.1"
 
+// The parts of what a segment's hash is over.
+const (
+	previousAt = len(segmentTag)
+	idAt       = previousAt + sha256.Size
+	leavesAt   = idAt + 16
+)
+
 // SegmentHash returns the hash of a sandbox's chain after a segment: SHA-256 over the 16 bytes
 // "alineo.segment.1", the hash before it (32 zero bytes when it is the first), its id, and the
 // leaves of its entries in order. previous is empty or 32 bytes.
 func SegmentHash(previous []byte, id [16]byte, leaves []byte) Hash {
-	h := sha256.New()
-	h.Write([]byte(segmentTag))
-	var before Hash
-	copy(before[:], previous)
-	h.Write(before[:])
-	h.Write(id[:])
-	h.Write(leaves)
-	var sum Hash
-	h.Sum(sum[:0])
-	return sum
+	text := append(make([]byte, leavesAt, leavesAt+len(leaves)), leaves...)
+	return hashSegment(text, previous, id)
+}
+
+// hashSegment fills in what stands before the leaves, from leavesAt on, and hashes the whole.
+func hashSegment(text, previous []byte, id [16]byte) Hash {
+	copy(text, segmentTag)
+	clear(text[previousAt:idAt])
+	copy(text[previousAt:idAt], previous)
+	copy(text[idAt:leavesAt], id[:])
+	return sha256.Sum256(text)
 }

@@ -84,8 +84,12 @@ const (
 
 	eventColumns = `id, sandbox_id, name, step_idx, branch, event, payload, error, ts`
 
-	sqlRead = `SELECT ` + eventColumns + ` FROM alineo_events
- WHERE name = ? AND sandbox_id = ? AND (ts, id) > (?, ?) ORDER BY ts, id LIMIT ?`
+	// Not (ts, id) > (?, ?): of that SQLite uses the index for ts only, and walks over every row of one
+	// time again for each page.
+	sqlRead = `SELECT ` + eventColumns + ` FROM (
+  SELECT * FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts = ?3 AND id > ?4
+  UNION ALL SELECT * FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3)
+ ORDER BY ts, id LIMIT ?5`
 	sqlReadAll        = `SELECT ` + eventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`
 	sqlLastCheckpoint = `SELECT ` + eventColumns + ` FROM alineo_events
  WHERE name = ?1 AND sandbox_id = ?2 AND ` + isCheckpoint + `
