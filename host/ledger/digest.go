@@ -65,6 +65,9 @@ func (k DigestKey) String() string { return k.ID() }
 // GoString is String.
 func (k DigestKey) GoString() string { return "ledger.DigestKey(" + k.ID() + ")" }
 
+// MarshalText is String.
+func (k DigestKey) MarshalText() ([]byte, error) { return []byte(k.ID()), nil }
+
 // Digest returns the digest of an exec for its exec.started: "1:KEYID:" and 32 bytes in base64url.
 // With a key it is HMAC-SHA-256 over kind, command, cwd, shell and environment; without one it is
 // SHA-256 over the same but the values of the environment.

@@ -1,16 +1,14 @@
 package ledger
 
+import "maps"
+
 // Members collects a payload's members, for tests.
 func Members(payload []byte) (map[string][]byte, error) {
 	o, err := openObject(payload)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string][]byte{}
-	for name, value := range o.members() {
-		all[name] = value
-	}
-	return all, nil
+	return maps.Collect(o.members()), nil
 }
 
 // Text decodes a string value, for tests.

@@ -36,17 +36,16 @@ func (c *Canonicalizer) number() error {
 
 // decimal rewrites the number that rest starts with; its whole digits are rest[whole:i].
 func (c *Canonicalizer) decimal(rest []byte, whole, i int) error {
-	all := append(c.sorted[:0], rest[whole:i]...)
-	point := len(all) // the value is 0.digits × 10^point
+	c.sorted = append(c.sorted[:0], rest[whole:i]...)
+	point := len(c.sorted) // the value is 0.digits × 10^point
 	if i < len(rest) && rest[i] == '.' {
 		n := digits(rest[i+1:])
-		if all = append(all, rest[i+1:i+1+n]...); n == 0 {
+		if c.sorted = append(c.sorted, rest[i+1:i+1+n]...); n == 0 {
 			c.pos += i + 1
 			return c.fail()
 		}
 		i += 1 + n
 	}
-	c.sorted = all
 	if i < len(rest) && rest[i]|0x20 == 'e' {
 		i++
 		negative := i < len(rest) && rest[i] == '-'
@@ -68,8 +67,8 @@ func (c *Canonicalizer) decimal(rest []byte, whole, i int) error {
 	}
 	c.pos += i
 
-	short := bytes.TrimLeft(all, "0")
-	point -= len(all) - len(short)
+	short := bytes.TrimLeft(c.sorted, "0")
+	point -= len(c.sorted) - len(short)
 	if short = bytes.TrimRight(short, "0"); len(short) == 0 {
 		c.dst = append(c.dst, '0')
 		return nil

@@ -108,7 +108,7 @@ func BenchmarkEnqueue(b *testing.B) {
 				}
 				*slot = ticket
 			}
-			for _, ticket := range ring {
+			for _, ticket := range &ring {
 				if ticket != nil {
 					if err := ticket.Wait(context.Background()); err != nil {
 						b.Fatal(err)

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -191,7 +192,7 @@ func (r *rig) verifyChain() {
 			continue // a retry that the store recognised
 		}
 		seen[s.Hash] = true
-		if string(heads[s.Key]) != string(s.Previous) {
+		if !bytes.Equal(heads[s.Key], s.Previous) {
 			r.t.Errorf("a segment of %s follows %x, want %x", s.Key, s.Previous, heads[s.Key])
 		}
 		var leaves []byte
@@ -202,7 +203,7 @@ func (r *rig) verifyChain() {
 			}
 			leaves = append(leaves, leaf[:]...)
 		}
-		if string(leaves) != string(s.Leaves) || ledger.SegmentHash(s.Previous, s.ID, leaves) != s.Hash {
+		if !bytes.Equal(leaves, s.Leaves) || ledger.SegmentHash(s.Previous, s.ID, leaves) != s.Hash {
 			r.t.Errorf("the hashes of a segment of %s are wrong", s.Key)
 		}
 		heads[s.Key] = append([]byte(nil), s.Hash[:]...)

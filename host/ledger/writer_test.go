@@ -211,8 +211,12 @@ func TestPayloadsAreChecked(t *testing.T) {
 	r := newRig(t, nil, ledger.WriterOptions{})
 	s := r.open("a")
 	for _, ev := range []ledger.Event{
-		{Name: "x", Payload: json.RawMessage(`{`)}, {Name: "x", Payload: json.RawMessage{}}, {Name: "x", Payload: json.RawMessage("\"\xff\"")},
-		{Name: "x", Payload: json.RawMessage(`{"a":1,"a":1}`)}, {Name: "", Payload: json.RawMessage(`1`)}, {Name: "a\x00"},
+		{Name: "x", Payload: json.RawMessage(`{`)},
+		{Name: "x", Payload: json.RawMessage{}},
+		{Name: "x", Payload: json.RawMessage("\"\xff\"")},
+		{Name: "x", Payload: json.RawMessage(`{"a":1,"a":1}`)},
+		{Name: "", Payload: json.RawMessage(`1`)},
+		{Name: "a\x00"},
 	} {
 		if err := s.Append(t.Context(), ev); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("appending %q with %q: %v, want ErrInvalid", ev.Name, ev.Payload, err)

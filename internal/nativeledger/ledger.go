@@ -182,8 +182,7 @@ func (l *Ledger) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 
 // classify adds the sentinel that an error of the driver stands for.
 func classify(err error) error {
-	var failure *sqlite.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch failure.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)

@@ -47,11 +47,11 @@ func environmentList(e *env) {
 	}
 	list, err = e.ListEnvironments(e.ctx)
 	e.must("listing", err)
-	names := ""
+	var names []string
 	for _, environment := range list {
-		names += environment.Name
+		names = append(names, environment.Name)
 	}
-	e.equal("environments", names, "cba")
+	e.equal("environments", names, []string{"c", "b", "a"})
 }
 
 func environmentDelete(e *env) {

@@ -82,8 +82,7 @@ func (e *env) refused(doing string, segment int, segments ...store.Segment) {
 	e.Helper()
 	err := e.Append(e.ctx, &store.Batch{Segments: segments})
 	e.wantErr(doing, err, store.ErrConflict)
-	var at *store.SegmentError
-	if !errors.As(err, &at) {
+	if at, ok := errors.AsType[*store.SegmentError](err); !ok {
 		e.Errorf("%s: error %v has no *store.SegmentError", doing, err)
 	} else if at.Segment != segment {
 		e.Errorf("%s: the error names segment %d, want %d", doing, at.Segment, segment)

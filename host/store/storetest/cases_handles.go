@@ -20,8 +20,11 @@ func handleCases() []Case {
 		{"handle/takeover", "a claim through one handle fences the driver of another", several, handleTakeover},
 		{"handle/retry", "a segment that one handle applied is recognised by another", several, handleRetry},
 		{"handle/readers", "readers don't block writers: appends go on while a reader is between pages and others read", several, handleReaders},
-		{"handle/reopened", "a new handle on the same storage sees everything after all others were closed",
-			[]Feature{FeaturePersistent}, handleReopened},
+		{
+			"handle/reopened", "a new handle on the same storage sees everything after all others were closed",
+			[]Feature{FeaturePersistent},
+			handleReopened,
+		},
 	}
 }
 

@@ -109,7 +109,7 @@ func readTail(e *env) {
 
 func readGrowing(e *env) {
 	d := e.drive("run", "id-1")
-	want := numbered(d, 0, 6)
+	want := []string{numbered(d, 0, 6)}
 	var got []store.Entry
 	opts := store.ReadOptions{Limit: 2}
 	for round := 0; ; round++ {
@@ -120,10 +120,10 @@ func readGrowing(e *env) {
 			break
 		}
 		if round < 3 {
-			want += " " + numbered(d, 6+round*2, 2)
+			want = append(want, numbered(d, 6+round*2, 2))
 		}
 	}
-	e.equal("events", events(got), want)
+	e.equal("events", events(got), strings.Join(want, " "))
 }
 
 func readCursor(e *env) {

@@ -8,11 +8,17 @@ func sandboxCases() []Case {
 		{"sandbox/fallback", "without a run id in the created payload, or without payload, the sandbox id is it", nil, sandboxFallback},
 		{"sandbox/extremes", "of several created rows the earliest counts, of several closed rows the latest", nil, sandboxExtremes},
 		{"sandbox/unknown", "an unknown sandbox is not found, by key and by id", nil, sandboxUnknown},
-		{"sandbox/old-names", "a ledger in the older spelling that nobody migrated has details and checkpoints all the same",
-			[]Feature{FeatureForeignRows}, sandboxOldNames},
+		{
+			"sandbox/old-names", "a ledger in the older spelling that nobody migrated has details and checkpoints all the same",
+			[]Feature{FeatureForeignRows},
+			sandboxOldNames,
+		},
 		{"sandbox/delete", "deleting removes a sandbox's entries, details and checkpoints, and says how many went", nil, sandboxDelete},
-		{"sandbox/delete-others", "deleting leaves other sandboxes and the environments alone",
-			[]Feature{FeatureEnvironments}, sandboxDeleteOthers},
+		{
+			"sandbox/delete-others", "deleting leaves other sandboxes and the environments alone",
+			[]Feature{FeatureEnvironments},
+			sandboxDeleteOthers,
+		},
 	}
 }
 
