@@ -22,7 +22,9 @@ func page(columns int, values ...abi.Value) *capability.Page {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	values := []abi.Value{
-		abi.Null, abi.Int(math.MinInt64), {Kind: abi.KindReal, Real: -0.5}, {Kind: abi.KindBool, Int: 1},
+		abi.Null, abi.Int(math.MinInt64),
+		{Kind: abi.KindReal, Real: -0.5},
+		{Kind: abi.KindBool, Int: 1},
 		abi.Text("text"), abi.JSON([]byte(`{}`)), abi.Blob([]byte{0, 255}), abi.Text(""),
 	}
 	p := page(4, values...)

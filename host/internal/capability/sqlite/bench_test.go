@@ -157,9 +157,9 @@ func newProgramWay(b *testing.B, batch *benchBatch) *programWay {
 	}
 	must(b, db, write(steps...), nil)
 	exec := &abi.SQLExec{Database: "ledger", Steps: []abi.SQLStep{
-		{SQL: benchAdvance, Batch: 2, Params: append(columns(4, 0, 1), abi.SQLParam{Value: abi.Int(1)}), Expect: ptr[uint64](1)},
+		{SQL: benchAdvance, Batch: 2, Params: append(columns(4, 0, 1), abi.SQLParam{Value: abi.Int(1)}), Expect: new(uint64(1))},
 		{SQL: benchInsert, ManySQL: benchInsertMany(), ManyRows: benchMany, Batch: 1, Params: columns(0, 1, 2, 3, 4, 5, 6, 7)},
-		{SQL: benchSegment, Batch: 2, Params: columns(0, 1, 2, 3, 4, 4, 5), Expect: ptr[uint64](1)},
+		{SQL: benchSegment, Batch: 2, Params: columns(0, 1, 2, 3, 4, 4, 5), Expect: new(uint64(1))},
 	}}
 	return &programWay{
 		b: b, request: exec.AppendTo(nil), entries: (*benchEntries)(batch), parts: (*benchParts)(batch),

@@ -202,8 +202,7 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 
 // cause returns what the system said, without the path.
 func cause(err error) string {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
 	return "unknown reason"

@@ -31,8 +31,7 @@ func newError(code abi.Code, message string) *abi.Error {
 // translate gives an error of SQLite the form that guests know. Guests never see a path: SQLite's own
 // texts have none, and errors of other origin become one sentence.
 func translate(err error) *abi.Error {
-	var known *openError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*openError](err); ok {
 		return newError(abi.CodeUnavailable, known.sentence)
 	}
 	var e *sqliteError
@@ -106,8 +105,7 @@ func translateCommit(err error, stillOpen bool) *abi.Error {
 	if stillOpen {
 		return failure
 	}
-	var e *sqliteError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqliteError](err); ok {
 		switch e.primary() {
 		case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_CONSTRAINT:
 			return failure

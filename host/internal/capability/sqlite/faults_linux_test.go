@@ -91,7 +91,7 @@ func (endlessRows) Value(row, _ int) abi.Value {
 // failing makes the writes of this process's SQLite fail.
 var failing atomic.Bool
 
-func writeOrFail(tls *libc.TLS, fd int32, buffer uintptr, n uint64, offset int64) int64 {
+func writeOrFail(tls *libc.TLS, fd int32, buffer uintptr, n libc.Tsize_t, offset libc.Toff_t) libc.Tssize_t {
 	if failing.Load() {
 		*(*int32)(at(libc.X__errno_location(tls))) = int32(unix.EIO)
 		return -1
@@ -107,7 +107,7 @@ func TestFailedCommit(t *testing.T) {
 		db := open(t, sqlite.Options{Path: path})
 		must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
 		failing.Store(true)
-		failure := fails(t, db, t.Context(), write(once("INSERT INTO t VALUES (2)")), nil, abi.CodeUnknownOutcome, "may or may not be")
+		failure := fails(t.Context(), t, db, write(once("INSERT INTO t VALUES (2)")), nil, abi.CodeUnknownOutcome, "may or may not be")
 		if failure.Retryable {
 			t.Error("an unknown outcome is not for anyone to retry")
 		}
@@ -187,7 +187,7 @@ func fillDisk(t *testing.T, dir string, db *sqlite.DB) {
 		}
 		break
 	}
-	fails(t, db, t.Context(), insert, nil, abi.CodeUnavailable, "the disk is full")
+	fails(t.Context(), t, db, insert, nil, abi.CodeUnavailable, "the disk is full")
 	if got := scalar(t, db, "SELECT count(*) FROM t"); got != show(abi.Int(int64(1+committed))) {
 		t.Errorf("%s rows after %d commits", got, committed)
 	}

@@ -72,8 +72,8 @@ func TestLazy(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("after Close there are %v (%v), want the file alone", entries, err)
 	}
-	fails(t, db, t.Context(), write(once("SELECT 1")), nil, abi.CodeUnavailable, "closed")
-	fails(t, db, t.Context(), read(query("SELECT 1")), nil, abi.CodeUnavailable, "closed")
+	fails(t.Context(), t, db, write(once("SELECT 1")), nil, abi.CodeUnavailable, "closed")
+	fails(t.Context(), t, db, read(query("SELECT 1")), nil, abi.CodeUnavailable, "closed")
 	if _, err := db.Info(t.Context()); err == nil {
 		t.Error("info of a closed database")
 	}
@@ -88,7 +88,7 @@ func TestSynchronous(t *testing.T) {
 		db := open(t, sqlite.Options{Synchronous: mode})
 		must(t, db, write(once("CREATE TABLE t (a)")), nil)
 		info, err := db.Info(t.Context())
-		if err != nil || info.Synchronous != strings.ToLower(mode) {
+		if want := strings.ToLower(mode); err != nil || info.Synchronous != want {
 			t.Errorf("%s: info %+v, %v", mode, info, err)
 		}
 	}
@@ -107,12 +107,18 @@ func TestOpenFailures(t *testing.T) {
 		text   string
 	}{
 		{"folder in place of the file", func(path string) error { return os.Mkdir(path, 0o700) }, os.Remove, abi.CodeUnavailable, "a folder is in place of the database file"},
-		{"file in place of the folder", func(path string) error { return os.WriteFile(filepath.Dir(path), nil, 0o600) },
-			func(path string) error { return os.Remove(filepath.Dir(path)) }, abi.CodeUnavailable, "not a directory"},
-		{"not a database", func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("text "), 1000), 0o600) },
-			os.Remove, abi.CodeInvalid, "not an SQLite database"},
-		{"dangling link", func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "no", "where"), path) },
-			os.Remove, abi.CodeUnavailable, "can't be opened"},
+		{
+			"file in place of the folder", func(path string) error { return os.WriteFile(filepath.Dir(path), nil, 0o600) },
+			func(path string) error { return os.Remove(filepath.Dir(path)) }, abi.CodeUnavailable, "not a directory",
+		},
+		{
+			"not a database", func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("text "), 1000), 0o600) },
+			os.Remove, abi.CodeInvalid, "not an SQLite database",
+		},
+		{
+			"dangling link", func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "no", "where"), path) },
+			os.Remove, abi.CodeUnavailable, "can't be opened",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +134,7 @@ func TestOpenFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, exec := range []*abi.SQLExec{create, read(query("SELECT 1")), create} {
-				if failure := fails(t, db, t.Context(), exec, nil, c.code, c.text); strings.Contains(failure.Message, path) {
+				if failure := fails(t.Context(), t, db, exec, nil, c.code, c.text); strings.Contains(failure.Message, path) {
 					t.Errorf("the guest sees the path: %s", failure.Message)
 				}
 			}
@@ -163,8 +169,8 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, sqlite.Options{Path: path})
-	fails(t, again, t.Context(), read(query("SELECT * FROM t")), nil, abi.CodeInternal, "damaged")
-	fails(t, again, t.Context(), write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeInternal, "damaged")
+	fails(t.Context(), t, again, read(query("SELECT * FROM t")), nil, abi.CodeInternal, "damaged")
+	fails(t.Context(), t, again, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeInternal, "damaged")
 }
 
 // TestMoved checks that writing does not go on into a file that nobody can find any more.
@@ -186,7 +192,7 @@ func TestMoved(t *testing.T) {
 		t.Fatal(failure)
 	}
 	// From here on it is a new file, for readers too.
-	fails(t, db, t.Context(), read(query("SELECT * FROM t")), nil, abi.CodeInvalid, "no such table: t")
+	fails(t.Context(), t, db, read(query("SELECT * FROM t")), nil, abi.CodeInvalid, "no such table: t")
 	must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (7)")), nil)
 	if got := scalar(t, db, "SELECT a FROM t"); got != "7" {
 		t.Errorf("the new file has %s", got)
@@ -208,7 +214,7 @@ func TestLargeCell(t *testing.T) {
 	must(t, db, write(step), &call)
 
 	set := capability.NewSet(capability.SetOptions{Plugin: "p", Databases: map[string]capability.Database{"ledger": db}})
-	ask := func(op abi.Op, req abi.Message, reply interface{ Unmarshal([]byte) error }) {
+	ask := func(op abi.Op, req abi.Message, reply abi.Message) {
 		t.Helper()
 		out, failure := set.Handle(context.Background(), &call, op, req.AppendTo(nil), nil)
 		if failure != nil {
@@ -251,7 +257,7 @@ func TestLargeCell(t *testing.T) {
 
 	tooLarge := make([]byte, sqlite.MaxValue+1)
 	step.Batch = call.Put(page(1, abi.Text("small"), abi.Blob(tooLarge)))
-	failure := fails(t, db, t.Context(), write(step), &call, abi.CodeInvalid, "too large")
+	failure := fails(t.Context(), t, db, write(step), &call, abi.CodeInvalid, "too large")
 	if failure.Details[abi.DetailRow] != "1" {
 		t.Errorf("details are %v", failure.Details)
 	}

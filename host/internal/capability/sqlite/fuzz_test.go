@@ -77,7 +77,7 @@ func (d *decoder) step(number int, invented string) abi.SQLStep {
 		step.ManySQL, step.ManyRows = word.many, 3
 	}
 	if choices&2 != 0 {
-		step.Expect = ptr(uint64(d.below(3)))
+		step.Expect = new(uint64(d.below(3)))
 		step.MismatchCode = abi.Code(d.below(12))
 	}
 	if choices&4 != 0 {
@@ -174,6 +174,7 @@ func checkReply(t *testing.T, exec *abi.SQLExec, reply *abi.SQLExecReply, call *
 			if err != nil || uint64(rows.Len()) != result.RowCount {
 				t.Errorf("step %d: %v, %d rows where %d are told", i, err, rows.Len(), result.RowCount)
 			}
+		case abi.ResultNone:
 		case abi.ResultHandle:
 			rows, ok := call.Get(result.Handle)
 			if !ok || uint64(rows.Len()) != result.RowCount {

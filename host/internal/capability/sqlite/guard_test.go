@@ -100,7 +100,7 @@ func TestAttacks(t *testing.T) {
 		once("CREATE VIRTUAL TABLE boxes USING rtree(id, a, b)"),
 	), nil)
 	// A shadow table is written by its owner only.
-	fails(t, db, t.Context(), write(once("UPDATE words_content SET c0 = 'x'")), nil, abi.CodeInvalid, "may not be modified")
+	fails(t.Context(), t, db, write(once("UPDATE words_content SET c0 = 'x'")), nil, abi.CodeInvalid, "may not be modified")
 
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestReadOnly(t *testing.T) {
 		db := open(t, sqlite.Options{Path: path})
 		must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
 		for _, sql := range []string{"INSERT INTO t VALUES (2)", "DELETE FROM t", "CREATE TABLE u (a)", "DROP TABLE t", "PRAGMA user_version = 3"} {
-			failure := fails(t, db, t.Context(), read(query("SELECT 1"), once(sql)), nil, abi.CodeInvalid, "read-only")
+			failure := fails(t.Context(), t, db, read(query("SELECT 1"), once(sql)), nil, abi.CodeInvalid, "read-only")
 			if failure.Details[abi.DetailStep] != "1" {
 				t.Errorf("details are %v", failure.Details)
 			}
@@ -137,9 +137,9 @@ func TestTransactionTricks(t *testing.T) {
 	db := open(t, sqlite.Options{})
 	must(t, db, write(once("CREATE TABLE t (a UNIQUE)"), once("INSERT INTO t VALUES (1)"),
 		once("CREATE TRIGGER g BEFORE INSERT ON t WHEN new.a = 13 BEGIN SELECT RAISE(ROLLBACK, 'no thirteen'); END")), nil)
-	fails(t, db, t.Context(), write(once("INSERT INTO t VALUES (2)"), once("INSERT OR ROLLBACK INTO t VALUES (1)")), nil, abi.CodeConflict, "UNIQUE")
-	fails(t, db, t.Context(), write(once("INSERT INTO t VALUES (2)"), once("INSERT INTO t VALUES (13)")), nil, abi.CodeConflict, "no thirteen")
-	fails(t, db, t.Context(), write(once("INSERT INTO t VALUES (2)"), once("INSERT OR FAIL INTO t VALUES (3), (1), (4)")), nil, abi.CodeConflict, "UNIQUE")
+	fails(t.Context(), t, db, write(once("INSERT INTO t VALUES (2)"), once("INSERT OR ROLLBACK INTO t VALUES (1)")), nil, abi.CodeConflict, "UNIQUE")
+	fails(t.Context(), t, db, write(once("INSERT INTO t VALUES (2)"), once("INSERT INTO t VALUES (13)")), nil, abi.CodeConflict, "no thirteen")
+	fails(t.Context(), t, db, write(once("INSERT INTO t VALUES (2)"), once("INSERT OR FAIL INTO t VALUES (3), (1), (4)")), nil, abi.CodeConflict, "UNIQUE")
 	must(t, db, write(once("INSERT OR IGNORE INTO t VALUES (1), (5)")), nil)
 	if got := scalar(t, db, "SELECT group_concat(a) FROM t"); got != "1,5" {
 		t.Errorf("table has %s, want 1,5", got)

@@ -55,8 +55,6 @@ func columns(numbers ...uint32) []abi.SQLParam {
 	return params
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func write(steps ...abi.SQLStep) *abi.SQLExec { return &abi.SQLExec{Steps: steps} }
 
 func read(steps ...abi.SQLStep) *abi.SQLExec { return &abi.SQLExec{ReadOnly: true, Steps: steps} }
@@ -72,7 +70,7 @@ func must(t testing.TB, db *sqlite.DB, exec *abi.SQLExec, call *capability.Call)
 }
 
 // fails runs a program that has to fail with a code and a message that contains a text.
-func fails(t testing.TB, db *sqlite.DB, ctx context.Context, exec *abi.SQLExec, call *capability.Call, code abi.Code, text string) *abi.Error {
+func fails(ctx context.Context, t testing.TB, db *sqlite.DB, exec *abi.SQLExec, call *capability.Call, code abi.Code, text string) *abi.Error {
 	t.Helper()
 	_, failure := db.Exec(ctx, exec, call)
 	if failure == nil {

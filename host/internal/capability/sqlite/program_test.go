@@ -59,7 +59,7 @@ func TestBatch(t *testing.T) {
 			Batch: call.Put(rows), ManyRows: 4,
 			ManySQL: "INSERT INTO notes (name, size, data) VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?)",
 			Params:  append(columns(1, 0), abi.SQLParam{Value: abi.Text("z")}),
-			Expect:  ptr[uint64](1),
+			Expect:  new(uint64(1)),
 		}), &call)
 		if got := reply.Steps[1].Affected; got != uint64(n) {
 			t.Errorf("%d rows: %d affected", n, got)
@@ -100,13 +100,13 @@ func TestEarlierResults(t *testing.T) {
 		"many":    {SQL: "SELECT 1", Params: []abi.SQLParam{{}}},
 		"place":   {SQL: "SELECT 1", Result: 9},
 	} {
-		failure := fails(t, db, t.Context(), write(query("SELECT 1 WHERE 0"), step), &call, abi.CodeInvalid, "")
+		failure := fails(t.Context(), t, db, write(query("SELECT 1 WHERE 0"), step), &call, abi.CodeInvalid, "")
 		if failure.Details[abi.DetailStep] != "1" {
 			t.Errorf("%s: details are %v", name, failure.Details)
 		}
 	}
-	fails(t, db, t.Context(), write(abi.SQLStep{SQL: "SELECT 1", Batch: 99}), &call, abi.CodeNotFound, "handle 99")
-	fails(t, db, t.Context(), write(abi.SQLStep{SQL: "SELECT 1", Batch: 1}), nil, abi.CodeNotFound, "handle 1")
+	fails(t.Context(), t, db, write(abi.SQLStep{SQL: "SELECT 1", Batch: 99}), &call, abi.CodeNotFound, "handle 99")
+	fails(t.Context(), t, db, write(abi.SQLStep{SQL: "SELECT 1", Batch: 1}), nil, abi.CodeNotFound, "handle 1")
 }
 
 // TestFailingRow checks that a failure in a many-row form names its row, and that nothing stays.
@@ -129,8 +129,8 @@ func TestFailingRow(t *testing.T) {
 		{"mismatch", abi.SQLStep{
 			SQL: insert + " ON CONFLICT DO NOTHING", ManySQL: insert4 + " ON CONFLICT DO NOTHING", ManyRows: 4,
 			MismatchCode: abi.CodeUnavailable, MismatchMessage: "superseded",
-		}, func(name, _ *abi.Value) { *name = abi.Text("there") }, abi.CodeUnavailable, "superseded", ptr[uint64](1)},
-		{"no many", abi.SQLStep{SQL: update}, func(_, _ *abi.Value) {}, abi.CodeConflict, "changed 0 rows where 1 were expected", ptr[uint64](1)},
+		}, func(name, _ *abi.Value) { *name = abi.Text("there") }, abi.CodeUnavailable, "superseded", new(uint64(1))},
+		{"no many", abi.SQLStep{SQL: update}, func(_, _ *abi.Value) {}, abi.CodeConflict, "changed 0 rows where 1 were expected", new(uint64(1))},
 	}
 	for _, c := range cases {
 		for _, bad := range []int{0, 1, 6, 7, 8} {
@@ -151,7 +151,7 @@ func TestFailingRow(t *testing.T) {
 			var call capability.Call
 			step := c.step
 			step.Batch, step.Params, step.Expect = call.Put(rows), columns(0, 1), c.expect
-			failure := fails(t, db, t.Context(), write(once("UPDATE notes SET size = 9"), step), &call, c.code, c.text)
+			failure := fails(t.Context(), t, db, write(once("UPDATE notes SET size = 9"), step), &call, c.code, c.text)
 			want := map[string]string{abi.DetailStep: "1", abi.DetailRow: show(abi.Int(int64(bad)))}
 			if !reflect.DeepEqual(failure.Details, want) {
 				t.Errorf("%s at %d: details are %v, want %v", c.name, bad, failure.Details, want)
@@ -189,7 +189,7 @@ func TestExpect(t *testing.T) {
 			if c.fine {
 				must(t, db, write(step), &call)
 			} else {
-				fails(t, db, t.Context(), write(step), &call, abi.CodeConflict, "expected")
+				fails(t.Context(), t, db, write(step), &call, abi.CodeConflict, "expected")
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func TestBounds(t *testing.T) {
 	if got := reply.Steps[0]; got.RowCount != 2 || !got.More || got.Affected != 8 {
 		t.Errorf("update kept %d, more %v, affected %d", got.RowCount, got.More, got.Affected)
 	}
-	fails(t, db, t.Context(), read(query("SELECT zeroblob(5000000)")), nil, abi.CodeResourceExhausted, "ask for a handle")
+	fails(t.Context(), t, db, read(query("SELECT zeroblob(5000000)")), nil, abi.CodeResourceExhausted, "ask for a handle")
 }
 
 func TestHandle(t *testing.T) {
@@ -260,5 +260,5 @@ func TestHandle(t *testing.T) {
 	if got := scalar(t, db, "SELECT group_concat(a || b) FROM copies"); got != "1text,2text,3text" {
 		t.Errorf("copies are %s", got)
 	}
-	fails(t, db, t.Context(), read(abi.SQLStep{SQL: "SELECT 1", Result: abi.ResultHandle}), nil, abi.CodeInvalid, "no call")
+	fails(t.Context(), t, db, read(abi.SQLStep{SQL: "SELECT 1", Result: abi.ResultHandle}), nil, abi.CodeInvalid, "no call")
 }

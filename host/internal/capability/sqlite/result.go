@@ -51,7 +51,7 @@ func (r *result) add(c *conn, st *stmt) bool {
 	for i := range int32(st.columns) {
 		switch lib.Xsqlite3_column_type(c.tls, st.handle, i) {
 		case lib.SQLITE_INTEGER:
-			r.page.AppendInt(int64(lib.Xsqlite3_column_int64(c.tls, st.handle, i)))
+			r.page.AppendInt(lib.Xsqlite3_column_int64(c.tls, st.handle, i))
 		case lib.SQLITE_FLOAT:
 			r.page.AppendReal(lib.Xsqlite3_column_double(c.tls, st.handle, i))
 		case lib.SQLITE_TEXT:

@@ -75,9 +75,8 @@ func (p *program) batch(step *abi.SQLStep) (capability.Rows, *abi.Error) {
 func (p *program) each(i int, single *stmt, rows capability.Rows) *abi.Error {
 	step := &p.exec.Steps[i]
 	row, n := 0, rows.Len()
-	group := n // rows at a time
 	if step.ManySQL != "" && !p.byRow && step.ManyRows > 1 && step.ManyRows <= uint64(n) {
-		group = int(step.ManyRows)
+		group := int(step.ManyRows)
 		if group*len(step.Params) > maxParams {
 			return at(newError(abi.CodeInvalid, fmt.Sprintf("the many-row form of %d rows has too many parameters", group)), i, -1)
 		}
@@ -192,7 +191,7 @@ func (p *program) bind(st *stmt, rows capability.Rows, row, count int) *abi.Erro
 		for s := range sources {
 			index++
 			src := &sources[s]
-			rc := int32(lib.SQLITE_OK)
+			var rc int32
 			if src.column >= 0 {
 				rc = c.bind(st.handle, index, rows.Value(r, src.column), src)
 			} else {
@@ -212,7 +211,7 @@ func (c *conn) bind(handle uintptr, index int32, v abi.Value, src *source) int32
 	case abi.KindNull:
 		return lib.Xsqlite3_bind_null(c.tls, handle, index)
 	case abi.KindInt, abi.KindBool:
-		return lib.Xsqlite3_bind_int64(c.tls, handle, index, lib.Tsqlite_int64(v.Int))
+		return lib.Xsqlite3_bind_int64(c.tls, handle, index, v.Int)
 	case abi.KindReal:
 		return lib.Xsqlite3_bind_double(c.tls, handle, index, v.Real)
 	case abi.KindText, abi.KindJSON, abi.KindBlob:
@@ -281,7 +280,7 @@ func (p *program) execute(i int, st *stmt, count int) *abi.Error {
 	changed := uint64(0)
 	if !st.readOnly {
 		// sqlite3_changes keeps its value over statements that change no row of a table.
-		if total := int64(lib.Xsqlite3_total_changes64(c.tls, c.db)); total != c.total {
+		if total := lib.Xsqlite3_total_changes64(c.tls, c.db); total != c.total {
 			c.total = total
 			changed = uint64(lib.Xsqlite3_changes64(c.tls, c.db))
 		}

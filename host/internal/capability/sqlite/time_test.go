@@ -35,7 +35,7 @@ func (g *gate) Value(int, int) abi.Value {
 
 // hold starts a program that inserts 41 and 42 into t and stops between them. The result comes after
 // the gate is opened.
-func hold(t *testing.T, ctx context.Context, db *sqlite.DB) (*gate, chan *abi.Error) {
+func hold(ctx context.Context, t *testing.T, db *sqlite.DB) (*gate, chan *abi.Error) {
 	t.Helper()
 	g := newGate()
 	result := make(chan *abi.Error, 1)
@@ -59,7 +59,7 @@ func TestDeadline(t *testing.T) {
 	for _, path := range []string{"", sqlite.Memory} {
 		for name, exec := range map[string]*abi.SQLExec{
 			"query":       read(query(endless)),
-			"unkept":      read(abi.SQLStep{SQL: endless, Expect: ptr[uint64](1)}),
+			"unkept":      read(abi.SQLStep{SQL: endless, Expect: new(uint64(1))}),
 			"query write": write(query(endless)),
 			"write":       write(once("INSERT INTO t VALUES (1)"), once(endlessWrite)),
 			"later":       write(once("INSERT INTO t VALUES (1)"), query(endless), once("INSERT INTO t VALUES (2)")),
@@ -68,7 +68,7 @@ func TestDeadline(t *testing.T) {
 			must(t, db, write(once("CREATE TABLE t (a)")), nil)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 			start := time.Now()
-			failure := fails(t, db, ctx, exec, nil, abi.CodeDeadline, "the deadline passed in step")
+			failure := fails(ctx, t, db, exec, nil, abi.CodeDeadline, "the deadline passed in step")
 			cancel()
 			if late := time.Since(start) - 30*time.Millisecond; late > time.Second {
 				t.Errorf("%s: stopped %s late", name, late)
@@ -91,11 +91,11 @@ func TestCancelled(t *testing.T) {
 	must(t, db, write(once("CREATE TABLE t (a)")), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	fails(t, db, ctx, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeDeadline, "cancelled before")
+	fails(ctx, t, db, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeDeadline, "cancelled before")
 
 	// Cancelled between two steps, in the middle of a transaction.
 	ctx, cancel = context.WithCancel(t.Context())
-	g, result := hold(t, ctx, db)
+	g, result := hold(ctx, t, db)
 	cancel()
 	close(g.open)
 	if failure := <-result; failure != nil && failure.Code != abi.CodeDeadline {
@@ -111,10 +111,10 @@ func TestQueue(t *testing.T) {
 	for _, path := range []string{"", sqlite.Memory} {
 		db := open(t, sqlite.Options{Path: path})
 		must(t, db, write(once("CREATE TABLE t (a)")), nil)
-		g, result := hold(t, t.Context(), db)
+		g, result := hold(t.Context(), t, db)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		fails(t, db, ctx, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeDeadline, "while waiting for the programs before it")
+		fails(ctx, t, db, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeDeadline, "while waiting for the programs before it")
 		cancel()
 		if path != sqlite.Memory {
 			// Readers go on, each with what is committed.
@@ -140,9 +140,9 @@ func TestTwoHosts(t *testing.T) {
 	second := open(t, sqlite.Options{Path: path, BusyTimeout: 30 * time.Millisecond})
 	patient := open(t, sqlite.Options{Path: path})
 	must(t, first, write(once("CREATE TABLE t (a)")), nil)
-	g, result := hold(t, t.Context(), first)
+	g, result := hold(t.Context(), t, first)
 
-	failure := fails(t, second, t.Context(), write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeUnavailable, "another process is writing")
+	failure := fails(t.Context(), t, second, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeUnavailable, "another process is writing")
 	if !failure.Retryable {
 		t.Error("busy is not retryable")
 	}
@@ -150,7 +150,7 @@ func TestTwoHosts(t *testing.T) {
 		t.Errorf("the second host sees %s rows", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	fails(t, patient, ctx, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeDeadline, "while waiting for another process's write")
+	fails(ctx, t, patient, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeDeadline, "while waiting for another process's write")
 	cancel()
 
 	waited := make(chan *abi.Error, 1)
