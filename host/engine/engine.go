@@ -89,6 +89,7 @@ func (e *Engine) Handler() http.Handler {
 		},
 		Transport:     e.transport,
 		FlushInterval: -1,
+		ErrorLog:      e.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
@@ -98,6 +99,7 @@ func (e *Engine) Handler() http.Handler {
 			o.public.ServeHTTP(w, r)
 			return
 		}
+		_ = http.NewResponseController(w).EnableFullDuplex() // an answer may come before the request's end
 		guarded(e.opts.APIKey, relay).ServeHTTP(w, r)
 	})
 }

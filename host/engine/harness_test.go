@@ -153,10 +153,19 @@ func (e *testEngine) create(extra map[string]any) *testBox {
 	return &box
 }
 
+// deleteAll deletes what a test left, unless the engine is closed.
 func (e *testEngine) deleteAll() {
-	_, _, out := e.do(http.MethodGet, "/sandboxes?pageSize=200", nil)
+	req, err := http.NewRequest(http.MethodGet, e.BaseURL()+"/sandboxes?pageSize=200", nil)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	resp, err := e.Transport().RoundTrip(req)
+	if err != nil {
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
 	var list struct{ Items []testBox }
-	_ = json.Unmarshal([]byte(out), &list)
+	_ = json.NewDecoder(resp.Body).Decode(&list)
 	for _, b := range list.Items {
 		e.do(http.MethodDelete, "/sandboxes/"+b.ID, nil)
 	}

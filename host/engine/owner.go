@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
@@ -29,6 +31,7 @@ type owner struct {
 	server  *http.Server
 	socket  string
 	served  chan struct{}
+	conns   unusedConns
 }
 
 // holder is written into the lock file by the process that holds it.
@@ -85,7 +88,7 @@ func newOwner(ctx context.Context, opts Options, socket string) (o *owner, err e
 	if err != nil {
 		return nil, err
 	}
-	o.serve(l)
+	o.serve(l, opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}))
 	if can.level != jail.Namespaces {
 		opts.Logger.Warn("sandboxes run with less isolation than usual", "op", "open", "level", o.level, "err", can.why)
 	}
@@ -93,9 +96,12 @@ func newOwner(ctx context.Context, opts Options, socket string) (o *owner, err e
 	return o, nil
 }
 
-func (o *owner) serve(l net.Listener) {
+func (o *owner) serve(l net.Listener, quiet *log.Logger) {
 	// No timeouts on bodies: streams last as long as commands do.
-	o.server = &http.Server{Handler: lifecycle.NewServer(o.manager, ""), ReadHeaderTimeout: 30 * time.Second}
+	o.server = &http.Server{
+		Handler: lifecycle.NewServer(o.manager, ""), ReadHeaderTimeout: 30 * time.Second,
+		ConnState: o.conns.note, ErrorLog: quiet,
+	}
 	go func() {
 		defer close(o.served)
 		_ = o.server.Serve(l) // ends with the listener
@@ -109,6 +115,7 @@ func (o *owner) close(ctx context.Context) error {
 	down := make(chan error, 1)
 	go func() { down <- o.server.Shutdown(ctx) }()
 	<-o.served
+	o.conns.close()
 	err := o.manager.Settle(ctx)
 	_ = os.Remove(o.socket) // ours as long as we hold the lock
 	_ = o.lock.Close()

@@ -36,10 +36,12 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, rest string) {
 		},
 		FlushInterval: -1,
 		Transport:     s.relay,
+		ErrorLog:      s.quiet,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			s.log.Debug("relaying to a port", "op", "proxy", "port", n, "err", err)
 			http.Error(w, "Bad Gateway", http.StatusBadGateway)
 		},
 	}
+	_ = http.NewResponseController(w).EnableFullDuplex() // an answer may come before the request's end
 	relay.ServeHTTP(w, r)
 }

@@ -1,6 +1,7 @@
 package execd
 
 import (
+	stdlog "log"
 	"net/http"
 	"strings"
 
@@ -25,6 +26,7 @@ type Options struct {
 
 // Server is the execd API of one sandbox. It is safe for concurrent use.
 type Server struct {
+	quiet *stdlog.Logger  // for net/http's own complaints
 	relay *http.Transport // to the sandbox's own ports: no proxy, no environment
 	opts  Options
 	log   hclog.Logger
@@ -37,7 +39,7 @@ func New(opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = hclog.NewNullLogger()
 	}
-	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}}
+	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
 }
 
 // ServeHTTP implements http.Handler.

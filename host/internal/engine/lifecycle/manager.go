@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"net/http"
 	"os"
 	"slices"
@@ -20,9 +21,10 @@ import (
 // Manager owns the sandboxes of a data directory. It is safe for concurrent
 // use.
 type Manager struct {
-	opts Options
-	log  hclog.Logger
-	base baseCache
+	opts  Options
+	log   hclog.Logger
+	quiet *stdlog.Logger // for net/http's own complaints
+	base  baseCache
 
 	ctx  context.Context //nolint:containedctx // the life of the watchers
 	stop context.CancelFunc
@@ -45,6 +47,7 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 		}
 	}
 	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}}
+	m.quiet = opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
 	m.base.manager = m
 	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for _, d := range []string{sandboxesDir, snapshotsDir, baseDir} {

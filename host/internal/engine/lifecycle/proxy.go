@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -74,6 +75,7 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, id, port string) 
 		},
 		Transport:     box.transport,
 		FlushInterval: -1, // every chunk at once
+		ErrorLog:      s.m.quiet,
 		ModifyResponse: func(resp *http.Response) error {
 			resp.Header.Del("X-Request-ID") // ours stands already
 			return nil
@@ -84,6 +86,11 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, id, port string) 
 			}
 			writeError(w, problem(http.StatusBadGateway, codeUnknown, "Could not connect to the backend sandbox %s on port %s.", id, port))
 		},
+	}
+	// execd may answer before the whole request has been passed on; without
+	// this the server would take the rest of its body away from us then.
+	if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+		return fmt.Errorf("relaying into sandbox %s: %w", id, err)
 	}
 	relay.ServeHTTP(w, r)
 	return nil
