@@ -29,24 +29,21 @@ func (b Batch) Cell(row uint64, column uint32, offset, length uint64) (data []by
 }
 
 // Each calls visit for every row of the batch, whole cells and all, a page of about 256 KiB at a
-// time. The values are good until visit returns. Use Read and Cell when a cell may be too large for the
-// guest's memory.
+// time. The values are good until visit returns. A cell that was too large for a page comes as text,
+// whatever its kind. Use Read and Cell when a cell may be too large for the guest's memory.
 func (b Batch) Each(visit func(row uint64, values []abi.Value) error) error {
 	const page = 256 << 10
 	var values []abi.Value
-	mark := guest.answers.mark()
 	for first := uint64(0); ; {
-		guest.answers.release(mark)
+		start := guest.answers.mark()
 		rows, err := b.Read(first, 0, page)
 		if err != nil {
 			return err
 		}
+		end := guest.answers.mark()
 		table, err := abi.NewTableReader(rows.Table)
 		if err != nil {
 			return err
-		}
-		if table.Len() == 0 {
-			return nil
 		}
 		if len(values) != table.Columns() {
 			values = make([]abi.Value, table.Columns())
@@ -63,10 +60,14 @@ func (b Batch) Each(visit func(row uint64, values []abi.Value) error) error {
 		if err := table.Err(); err != nil {
 			return err
 		}
+		if table.Len() == 0 {
+			return nil
+		}
 		if rows.Next <= first {
 			return &abi.Error{Code: abi.CodeInternal, Message: "the host's page does not advance"}
 		}
 		first = rows.Next
+		guest.answers.release(start, end)
 	}
 }
 
@@ -79,12 +80,15 @@ func (b Batch) fill(row uint64, values []abi.Value, cut []uint64) error {
 		}
 		var whole []byte
 		for {
+			start := guest.answers.mark()
 			part, total, err := b.Cell(row, uint32(column), uint64(len(whole)), 0)
 			if err != nil {
 				return err
 			}
 			whole = append(whole, part...)
-			if uint64(len(whole)) >= total || len(part) == 0 {
+			done := uint64(len(whole)) >= total || len(part) == 0
+			guest.answers.release(start, guest.answers.mark())
+			if done {
 				break
 			}
 		}

@@ -142,12 +142,14 @@ func (a *arena) take(n int) []byte {
 	return a.block[start : start+n : start+n]
 }
 
-// mark and release give back everything that was taken in between, when no new block was needed.
+// mark says how much was taken.
 func (a *arena) mark() int { return len(a.block) }
 
-func (a *arena) release(mark int) {
-	if mark <= len(a.block) {
-		a.block = a.block[:mark]
+// release gives back what was taken between the marks start and end, unless more was taken since. When
+// a new block was begun in between, what lies before start in it is of no use to anybody.
+func (a *arena) release(start, end int) {
+	if len(a.block) == end && start <= end {
+		a.block = a.block[:start]
 	}
 }
 
