@@ -2,6 +2,7 @@ package capability
 
 import (
 	"math"
+	"slices"
 
 	"github.com/alineo-labs/alineo-host/abi"
 )
@@ -16,6 +17,12 @@ type Page struct {
 	data    []byte
 	wire    int64
 }
+
+// What a page has room for to begin with.
+const (
+	firstCells = 16
+	firstData  = 256 // bytes
+)
 
 // cell holds a number, or where a text, json or blob lies in the page's buffer.
 type cell struct {
@@ -69,27 +76,38 @@ func (p *Page) Memory() int64 {
 // WireSize returns the bytes that the page's values take in a table, without the header.
 func (p *Page) WireSize() int64 { return p.wire }
 
+// add appends a cell. Pages double: they are written once, and mostly as large as their bounds.
+func (p *Page) add(c cell) {
+	if len(p.cells) == cap(p.cells) {
+		p.cells = slices.Grow(p.cells, max(len(p.cells), p.columns, firstCells))
+	}
+	p.cells = append(p.cells, c)
+}
+
 // AppendNull appends a null.
 func (p *Page) AppendNull() {
-	p.cells = append(p.cells, cell{})
+	p.add(cell{})
 	p.wire++
 }
 
 // AppendInt appends an integer.
 func (p *Page) AppendInt(v int64) {
-	p.cells = append(p.cells, cell{kind: abi.KindInt, bits: uint64(v)})
+	p.add(cell{kind: abi.KindInt, bits: uint64(v)})
 	p.wire += 9
 }
 
 // AppendReal appends a floating-point number.
 func (p *Page) AppendReal(v float64) {
-	p.cells = append(p.cells, cell{kind: abi.KindReal, bits: math.Float64bits(v)})
+	p.add(cell{kind: abi.KindReal, bits: math.Float64bits(v)})
 	p.wire += 9
 }
 
 // AppendBytes appends a copy of b as text, json or blob. It must be shorter than 4 GiB.
 func (p *Page) AppendBytes(kind abi.Kind, b []byte) {
-	p.cells = append(p.cells, cell{kind: kind, bits: uint64(len(p.data)), size: uint32(len(b))})
+	p.add(cell{kind: kind, bits: uint64(len(p.data)), size: uint32(len(b))})
+	if cap(p.data)-len(p.data) < len(b) {
+		p.data = slices.Grow(p.data, max(len(b), len(p.data), firstData))
+	}
 	p.data = append(p.data, b...)
 	p.wire += 5 + int64(len(b))
 }
@@ -104,7 +122,7 @@ func (p *Page) AppendValue(v abi.Value) {
 	case abi.KindReal:
 		p.AppendReal(v.Real)
 	case abi.KindBool:
-		p.cells = append(p.cells, cell{kind: abi.KindBool, bits: uint64(v.Int)})
+		p.add(cell{kind: abi.KindBool, bits: uint64(v.Int)})
 		p.wire += 2
 	default:
 		p.AppendBytes(v.Kind, v.Bytes)

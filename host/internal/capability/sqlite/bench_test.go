@@ -297,6 +297,32 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+// BenchmarkRead reads pages of events into handles, as a replay does; ns/op is a page's.
+func BenchmarkRead(b *testing.B) {
+	for _, n := range []int{1, 64, 512} {
+		b.Run(fmt.Sprintf("events=%d", n), func(b *testing.B) {
+			batch := newBenchBatch(512)
+			w := newProgramWay(b, batch)
+			clock := int64(0)
+			batch.stamp(&clock)
+			w.append(batch)
+			exec := abi.SQLExec{Database: "ledger", ReadOnly: true, Steps: []abi.SQLStep{{
+				SQL:    "SELECT id, sandbox_id, name, step_idx, branch, event, payload, error, ts FROM events WHERE id > ? ORDER BY id LIMIT ?",
+				Params: []abi.SQLParam{{Value: abi.Int(0)}, {Value: abi.Int(int64(n))}}, Result: abi.ResultHandle,
+			}}}
+			req := exec.AppendTo(nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				var call capability.Call
+				if _, failure := w.set.Handle(b.Context(), &call, abi.OpSQLExec, req, w.reply[:0]); failure != nil {
+					b.Fatal(failure)
+				}
+			}
+			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
 // cpuTime returns the CPU time that the process has used.
 func cpuTime(b *testing.B) time.Duration {
 	var usage unix.Rusage

@@ -162,13 +162,12 @@ func (db *DB) connect(ctx context.Context, s *slot, reader bool) *abi.Error {
 	}
 	epoch := db.epoch.Load()
 	conn, err := db.open(ctx, reader)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx, "while the database was opened")
+	}
 	if err != nil {
 		db.report(err)
-		failure := translate(err)
-		if ctx.Err() != nil {
-			failure = ended(ctx, "while the database was opened")
-		}
-		return failure
+		return translate(err)
 	}
 	db.report(nil)
 	s.conn, s.epoch, s.checked = conn, epoch, time.Now()
