@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// What Options leave open.
+const (
+	DefaultShell        = "/bin/sh"
+	DefaultResultBytes  = 16 << 20
+	DefaultReadyTimeout = 2 * time.Minute
+	DefaultExecdTimeout = 80 * time.Second
+)
+
+// Options configures a Client. Wire, Store and Ledger are required.
+type Options struct {
+	Wire   *opensandbox.Client
+	Store  store.Ledger
+	Ledger *ledger.Writer // over Store
+	Logger hclog.Logger   // nil: none
+
+	// MaxConcurrency is how many sandboxes may be open at once; 0: no limit. Who waits first gets
+	// the next one that is closed.
+	MaxConcurrency int
+	// DigestKey keys the digests of new execs. OldDigestKeys are keys that recorded ones may have
+	// been made with.
+	DigestKey     ledger.DigestKey
+	OldDigestKeys []ledger.DigestKey
+
+	// What CreateOptions leave open.
+	Image     string
+	Resources Resources     // default 1 cpu and 2Gi
+	Lifetime  time.Duration // 0: the server's own rule
+
+	// ReadyTimeout is how long a sandbox may take to run, and a snapshot to be ready. Default 2 min.
+	ReadyTimeout time.Duration
+	// ExecdTimeout is how long a running sandbox may take to answer. Default 80 s.
+	ExecdTimeout time.Duration
+	// ResultBytes is how much of each of stdout and stderr a Result keeps. Default 16 MiB.
+	ResultBytes int
+}
+
+// Resources is what a sandbox may use, in Kubernetes' words: "500m" cpus, "512Mi" of memory.
+type Resources struct {
+	CPU    string `json:"cpu,omitempty"`
+	Memory string `json:"memory,omitempty"`
+	GPU    string `json:"gpu,omitempty"`
+}
+
+func (r Resources) limits() map[string]string {
+	limits := make(map[string]string, 3)
+	for key, value := range map[string]string{"cpu": r.CPU, "memory": r.Memory, "gpu": r.GPU} {
+		if value != "" {
+			limits[key] = value
+		}
+	}
+	return limits
+}
+
+// or fills what is empty from other.
+func (r Resources) or(other Resources) Resources {
+	pick := func(a, b string) string {
+		if a != "" {
+			return a
+		}
+		return b
+	}
+	return Resources{CPU: pick(r.CPU, other.CPU), Memory: pick(r.Memory, other.Memory), GPU: pick(r.GPU, other.GPU)}
+}
+
+// Client makes and resumes sandboxes. It is safe for concurrent use.
+type Client struct {
+	opts  Options
+	wire  *opensandbox.Client
+	store store.Ledger
+	log   hclog.Logger
+	slots *semaphore.Weighted // nil: no limit; first come, first served
+
+	mu     sync.Mutex
+	closed bool
+	busy   sync.WaitGroup // sandboxes that are being made, or deleted after their caller has left
+}
+
+// New returns a client. It does no I/O.
+func New(opts Options) (*Client, error) {
+	if opts.Wire == nil || opts.Store == nil || opts.Ledger == nil {
+		return nil, fmt.Errorf("making sandbox client: %w: it needs a wire client, a store and a ledger writer", ErrInvalid)
+	}
+	if opts.MaxConcurrency < 0 {
+		return nil, fmt.Errorf("making sandbox client: %w: max concurrency %d is negative", ErrInvalid, opts.MaxConcurrency)
+	}
+	opts.Resources = opts.Resources.or(Resources{CPU: "1", Memory: "2Gi"})
+	if opts.ReadyTimeout <= 0 {
+		opts.ReadyTimeout = DefaultReadyTimeout
+	}
+	if opts.ExecdTimeout <= 0 {
+		opts.ExecdTimeout = DefaultExecdTimeout
+	}
+	if opts.ResultBytes <= 0 {
+		opts.ResultBytes = DefaultResultBytes
+	}
+	if opts.Logger == nil {
+		opts.Logger = hclog.NewNullLogger()
+	}
+	c := &Client{opts: opts, wire: opts.Wire, store: opts.Store, log: opts.Logger}
+	if opts.MaxConcurrency > 0 {
+		c.slots = semaphore.NewWeighted(int64(opts.MaxConcurrency))
+	}
+	return c, nil
+}
+
+// Close makes no more sandboxes and waits for those that are being made, and for the deletion of
+// those whose callers left meanwhile. Handles stay usable, and their sandboxes go on. It may be called
+// several times.
+func (c *Client) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		c.busy.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("closing sandbox client: some sandboxes are still being made or cleaned up: %w", context.Cause(ctx))
+	}
+}
+
+// begin counts a sandbox that is being made until done is called.
+func (c *Client) begin() (done func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, fmt.Errorf("the client is %w", ErrClosed)
+	}
+	c.busy.Add(1)
+	return c.busy.Done, nil
+}
+
+// acquire waits for the right to one open sandbox. Giving it back twice is the same as once.
+func (c *Client) acquire(ctx context.Context) (release func(), err error) {
+	if c.slots == nil {
+		return func() {}, nil
+	}
+	if err := c.slots.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("waiting for one of %d sandboxes to be closed: %w", c.opts.MaxConcurrency, context.Cause(ctx))
+	}
+	return sync.OnceFunc(func() { c.slots.Release(1) }), nil
+}
+
+// ListSandboxes lists the ledger's sandboxes, newest first.
+func (c *Client) ListSandboxes(ctx context.Context, opts store.ListOptions) (store.DetailsPage, error) {
+	return c.store.ListSandboxes(ctx, opts)
+}
+
+// GetSandbox sums up one sandbox's ledger, or returns store.ErrNotFound.
+func (c *Client) GetSandbox(ctx context.Context, key store.Key) (store.Details, error) {
+	return c.store.GetSandbox(ctx, key)
+}
+
+// FindSandbox is GetSandbox by id alone.
+func (c *Client) FindSandbox(ctx context.Context, sandboxID string) (store.Details, error) {
+	return c.store.FindSandbox(ctx, sandboxID)
+}
+
+// DeleteSandbox removes a sandbox's entries from the ledger and returns how many there were. The
+// sandbox itself, if it still runs, is not touched.
+func (c *Client) DeleteSandbox(ctx context.Context, key store.Key) (uint64, error) {
+	return c.store.DeleteSandbox(ctx, key)
+}
+
+// unwritten reports whether an entry is known not to be in the ledger.
+func unwritten(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrConflict)
+}

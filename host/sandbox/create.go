@@ -1,0 +1,252 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+const (
+	opCreate = "creating sandbox"
+	opResume = "resuming sandbox"
+
+	// cleanupTimeout bounds what is done for a sandbox that nobody will get.
+	cleanupTimeout = time.Minute
+
+	// createLabel marks what one create call made, so that it can be found when the answer is lost.
+	createLabel = "alineo-host/create"
+)
+
+// Create makes a sandbox, waits until it answers, and records it. While MaxConcurrency sandboxes are
+// open it waits for one to be closed. When it fails, or ctx ends, nothing is left behind.
+func (c *Client) Create(ctx context.Context, opts CreateOptions) (*Handle, error) {
+	if opts.Image == "" {
+		opts.Image = c.opts.Image
+	}
+	if opts.Image == "" {
+		return nil, &Error{Op: opCreate, Err: fmt.Errorf("%w: it names no image", ErrInvalid)}
+	}
+	lifetime, err := c.lifetime(opts.Lifetime)
+	if err != nil {
+		return nil, &Error{Op: opCreate, Err: err}
+	}
+	if len(opts.Entrypoint) == 0 {
+		opts.Entrypoint = []string{"tail", "-f", "/dev/null"}
+	}
+	if opts.RunID == "" {
+		opts.RunID = uuid.NewString()
+	}
+	resources := opts.Resources.or(c.opts.Resources)
+	image := &opensandbox.Image{URI: opts.Image}
+	if opts.ImageAuth != nil {
+		image.Auth = &opensandbox.ImageAuth{Username: opts.ImageAuth.Username, Password: opts.ImageAuth.Password}
+	}
+	metadata := map[string]string{}
+	for key, value := range opts.Metadata {
+		metadata[key] = value
+	}
+	return c.launch(ctx, launch{
+		op: opCreate,
+		request: opensandbox.CreateRequest{
+			Image: image, Entrypoint: opts.Entrypoint, Timeout: lifetime,
+			ResourceLimits: resources.limits(), Env: opts.Env, Metadata: metadata,
+		},
+		name: opts.Name, shell: opts.Shell, hooks: opts.Hooks, resources: resources,
+		runID: opts.RunID,
+		created: func(id string) any {
+			return createdPayload{SandboxID: id, Resources: resources, RunID: opts.RunID, ResourceID: opts.ResourceID, TeamID: opts.TeamID}
+		},
+	})
+}
+
+// lifetime returns a lifetime in whole seconds, 0 for none.
+func (c *Client) lifetime(d time.Duration) (int, error) {
+	const least = time.Minute
+	if d == 0 {
+		d = c.opts.Lifetime
+	}
+	if d != 0 && d < least {
+		return 0, fmt.Errorf("%w: a lifetime of %s is shorter than %s", ErrInvalid, d, least)
+	}
+	return int((d + time.Second - 1) / time.Second), nil
+}
+
+// launch is one sandbox on its way.
+type launch struct {
+	op        string
+	request   opensandbox.CreateRequest
+	created   func(sandboxID string) any // payload of sandbox.created
+	runID     string
+	name      string
+	shell     string
+	resources Resources
+	hooks     *Hooks
+	replay    *replay
+	after     int64 // seq of the last exec before its first
+}
+
+// launch makes a sandbox and hands out the handle only when the ledger has it.
+func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
+	done, err := c.begin()
+	if err != nil {
+		return nil, &Error{Op: l.op, Err: err}
+	}
+	defer done()
+	release, err := c.acquire(ctx)
+	if err != nil {
+		return nil, &Error{Op: l.op, Err: err}
+	}
+	box, err := c.make(ctx, &l, release)
+	if err != nil {
+		return nil, c.failed(&l, "", err)
+	}
+	handle, err := c.admit(ctx, &l, box, release)
+	if err != nil {
+		err = c.undo(ctx, box.ID, err)
+		release()
+		return nil, c.failed(&l, box.ID, err)
+	}
+	return handle, nil
+}
+
+func (c *Client) failed(l *launch, id string, err error) error {
+	err = &Error{Op: l.op, SandboxID: id, Err: err}
+	if hookErr := guard("SandboxFailed", func() { l.hooks.failed(id, err) }); hookErr != nil {
+		return errors.Join(err, hookErr)
+	}
+	return err
+}
+
+// make asks the server for a sandbox. Servers go on making one when nobody waits any more, so the
+// answer is always waited for: here, or behind the caller's back when ctx ends, to delete it. It
+// gives the slot back when it fails.
+func (c *Client) make(ctx context.Context, l *launch, release func()) (*opensandbox.Sandbox, error) {
+	label := uuid.NewString()
+	l.request.Metadata[createLabel] = label
+	l.request.Metadata["runId"] = l.runID
+	type answer struct {
+		box *opensandbox.Sandbox
+		err error
+	}
+	if ctx.Err() != nil {
+		release()
+		return nil, context.Cause(ctx)
+	}
+	answers := make(chan answer, 1)
+	detached := context.WithoutCancel(ctx)
+	c.busy.Go(func() {
+		box, err := c.wire.CreateSandbox(detached, l.request)
+		if err != nil {
+			err = errors.Join(err, c.sweep(detached, label, err))
+		}
+		answers <- answer{box, err}
+	})
+	select {
+	case a := <-answers:
+		if a.err != nil {
+			release()
+		}
+		return a.box, a.err
+	case <-ctx.Done():
+	}
+	c.busy.Go(func() {
+		defer release()
+		a := <-answers
+		if a.err != nil {
+			return // the caller's error is ctx's; there is no sandbox
+		}
+		if err := c.undo(detached, a.box.ID, nil); err != nil {
+			c.log.Error("a sandbox whose caller left could not be deleted", "sandbox", a.box.ID, "err", err)
+		}
+	})
+	return nil, context.Cause(ctx)
+}
+
+// sweep deletes what a create call may have made although its answer was lost.
+func (c *Client) sweep(ctx context.Context, label string, failure error) error {
+	if _, refused := errors.AsType[*opensandbox.Error](failure); refused || errors.Is(failure, opensandbox.ErrInvalid) {
+		return nil
+	}
+	if dial, ok := errors.AsType[*net.OpError](failure); ok && dial.Op == "dial" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	defer cancel()
+	for box, err := range c.wire.ListSandboxes(ctx, opensandbox.SandboxFilter{Metadata: map[string]string{createLabel: label}}) {
+		if err != nil {
+			return fmt.Errorf("looking for what was made: %w", err)
+		}
+		if box.Metadata[createLabel] != label {
+			continue // a server that doesn't filter
+		}
+		if err := c.wire.DeleteSandbox(ctx, box.ID); err != nil {
+			return fmt.Errorf("deleting what was made: %w", err)
+		}
+	}
+	return nil
+}
+
+// admit waits for a sandbox and records it. What it returns is ready.
+func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox, release func()) (*Handle, error) {
+	if err := c.awaitRunning(ctx, box); err != nil {
+		return nil, err
+	}
+	if err := c.awaitExecd(ctx, box.ID); err != nil {
+		return nil, err
+	}
+	if l.name == "" {
+		l.name = "sandbox-" + box.ID[:min(8, len(box.ID))]
+	}
+	stream, err := c.opts.Ledger.Open(ctx, store.Key{Name: l.name, SandboxID: box.ID})
+	if err != nil {
+		return nil, err
+	}
+	payload, err := encode(l.created(box.ID))
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxCreated, Payload: payload}); err != nil {
+		if !unwritten(err) {
+			c.writeOff(ctx, stream)
+		}
+		return nil, err
+	}
+	handle := c.newHandle(l, box.ID, stream, release)
+	if l.op == opResume {
+		return handle, nil // the reference's resume does not call the hook
+	}
+	if err := guard("SandboxCreated", func() { l.hooks.created(box.ID, l.name) }); err != nil {
+		c.writeOff(ctx, stream)
+		return nil, err
+	}
+	return handle, nil
+}
+
+// writeOff closes the ledger of a sandbox that will be deleted, as far as the ledger lets it: a
+// sandbox without sandbox.closed is listed as running for ever.
+func (c *Client) writeOff(ctx context.Context, stream *ledger.Stream) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := stream.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxClosed}); err != nil {
+		key := stream.Key()
+		c.log.Warn("a sandbox that was given up may be listed as running", "sandbox", key.SandboxID, "name", key.Name, "err", err)
+	}
+}
+
+// undo deletes a sandbox that nobody will get and joins what goes wrong to the reason.
+func (c *Client) undo(ctx context.Context, id string, reason error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := c.wire.DeleteSandbox(ctx, id); err != nil {
+		return errors.Join(reason, fmt.Errorf("and the sandbox is left behind: %w", err))
+	}
+	return reason
+}

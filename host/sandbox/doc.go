@@ -1,0 +1,50 @@
+// Package sandbox is the client core: sandboxes whose every step is in a ledger before anyone acts
+// on it, and that can be resumed from there.
+//
+//	client, err := sandbox.New(sandbox.Options{Wire: wire, Store: st, Ledger: writer})
+//	sb, err := client.Create(ctx, sandbox.CreateOptions{Image: "ubuntu:24.04"})
+//	defer sb.Close(ctx)
+//
+//	exec, err := sb.Exec(ctx, "make test", sandbox.ExecOptions{})
+//	io.Copy(os.Stdout, exec.Stdout())  // as it comes; or not at all
+//	result, err := exec.Wait()         // result.ExitCode, result.Stdout, …
+//
+//	_, err = sb.Checkpoint(ctx, "tested")
+//
+// Later, in another process, the same program goes on where the checkpoint was:
+//
+//	sb, err := client.Resume(ctx, id, sandbox.ResumeOptions{})
+//	exec, err := sb.Exec(ctx, "make test", sandbox.ExecOptions{})  // answered from the ledger
+//	exec, err = sb.Exec(ctx, "make install", sandbox.ExecOptions{}) // runs
+//
+// # Ledger first
+//
+// exec.started is committed before the command is sent; output reaches its readers only after it is
+// committed; Wait returns only after exec.completed is. When the ledger fails, the exec fails, and
+// its command is ended. The handle takes new work again as soon as the ledger takes a new entry.
+// When the ledger or a reader is slow, the output is read slowly: nothing is dropped and nothing
+// piles up.
+//
+// # Ends
+//
+// A result is what the sandbox said. A stream that breaks before the command's end is
+// [ErrStreamLost], a command that could not be started is a [StartError]; neither has an exit code,
+// and neither leaves an exec.completed. When a context ends, the command is interrupted in the
+// sandbox, and exec.completed carries a reason.
+//
+// # Replay
+//
+// A resumed sandbox answers its first execs from the ledger, by their position: the first call gets
+// the first result, and so on to the checkpoint. Each is compared with what is recorded at its
+// position: kind, command, and a digest of working directory, environment and shell. A difference
+// is a [DivergenceError]. Replayed execs write nothing, and what an exec that had not completed by
+// the checkpoint did is not known: it runs.
+//
+// # Nothing is leaked
+//
+// Whatever fails between asking the server for a sandbox and returning its handle, the sandbox is
+// deleted; also when the caller's context ends while the server is still making it. [Client.Close]
+// waits for such cleaning up.
+//
+// imports: host/opensandbox, host/ledger, host/store.
+package sandbox

@@ -1,0 +1,133 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+)
+
+// What a caller branches on, besides the sentinels of host/store and host/opensandbox.
+var (
+	// ErrClosed: the handle or the client was closed.
+	ErrClosed = errors.New("closed")
+	// ErrInvalid: the caller asks for something that can't be.
+	ErrInvalid = errors.New("invalid")
+	// ErrNotReady: the sandbox was made, but did not come up in time or at all.
+	ErrNotReady = errors.New("sandbox is not ready")
+	// ErrDivergence: the program does something else than what the ledger says it did.
+	ErrDivergence = errors.New("the run differs from the ledger")
+	// ErrTruncated: a reader of output came after the text that it wanted had been let go.
+	ErrTruncated = errors.New("output was not kept in full")
+	// ErrCommandTooLong: the command does not fit into a request. Write it to a file and run that.
+	ErrCommandTooLong = errors.New("command is too long")
+	// ErrStreamLost is opensandbox.ErrStreamLost: how the command ended is not known.
+	ErrStreamLost = opensandbox.ErrStreamLost
+)
+
+// Error says what was done to which sandbox when an error came up.
+type Error struct {
+	Op        string // such as "creating sandbox"
+	SandboxID string // empty while there is none
+	Seq       int64  // of the exec; 0 when it is not about one
+	Err       error
+}
+
+// Error names the operation and the sandbox.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Seq > 0 {
+		fmt.Fprintf(&b, " %d", e.Seq)
+	}
+	if e.SandboxID != "" {
+		b.WriteString(" in sandbox " + e.SandboxID)
+	}
+	b.WriteString(": " + e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CommandError is a command that did not exit with 0, when ExecOptions.Strict asked for it.
+type CommandError struct {
+	SandboxID string
+	Seq       int64
+	Command   string
+	ExitCode  int    // -1 when a signal or the timeout ended it
+	Signal    string // such as "killed"; empty when it exited by itself
+	TimedOut  bool
+}
+
+// Error says how the command ended, and which it was.
+func (e *CommandError) Error() string {
+	how := fmt.Sprintf("exited with code %d", e.ExitCode)
+	switch {
+	case e.TimedOut:
+		how = "ran out of time"
+	case e.Signal != "":
+		how = "was ended by a signal (" + e.Signal + ")"
+	}
+	return fmt.Sprintf("command %s: %s", how, excerpt(e.Command))
+}
+
+// StartError is a command that the sandbox could not start. There is no exit code.
+type StartError struct {
+	Message string // the sandbox's words
+}
+
+// Error says why.
+func (e *StartError) Error() string { return "the command could not be started: " + e.Message }
+
+// Side is one of the two execs that a DivergenceError compares.
+type Side struct {
+	Kind    ledger.Kind
+	Command string // or code
+	Digest  string // of kind, command, working directory, environment and shell; may be empty
+}
+
+// DivergenceError is an exec that is not the one that the ledger has at its position. It answers
+// errors.Is for ErrDivergence.
+type DivergenceError struct {
+	SandboxID string // of the resumed sandbox
+	Seq       int64
+	Recorded  Side // what the ledger has
+	Asked     Side // what the program asked for
+	// What the program asked for beside the command; the ledger has only the digest of it.
+	Cwd, Shell string
+	Env        []string // names
+}
+
+// Error shows both sides.
+func (e *DivergenceError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "exec %d in sandbox %s: %v: ", e.Seq, e.SandboxID, ErrDivergence)
+	if e.Recorded.Kind != e.Asked.Kind || e.Recorded.Command != e.Asked.Command {
+		fmt.Fprintf(&b, "the ledger has %s %s, the run asks for %s %s",
+			e.Recorded.Kind, excerpt(e.Recorded.Command), e.Asked.Kind, excerpt(e.Asked.Command))
+		return b.String()
+	}
+	fmt.Fprintf(&b, "the command is the same, %s, but it ran with another working directory, environment or shell "+
+		"(digest %s in the ledger) than cwd %q, env %q and shell %q now (digest %s)",
+		excerpt(e.Asked.Command), e.Recorded.Digest, e.Cwd, e.Env, e.Shell, e.Asked.Digest)
+	return b.String()
+}
+
+// Is answers for ErrDivergence.
+func (e *DivergenceError) Is(target error) bool { return target == ErrDivergence }
+
+// excerpt quotes the beginning of a text that may be long.
+func excerpt(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprintf("%q… (%d bytes)", s[:most], len(s))
+}
+
+func names(env map[string]string) []string { return slices.Sorted(maps.Keys(env)) }

@@ -1,0 +1,209 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+const (
+	// closeTimeout bounds each of the things that Close does.
+	closeTimeout = 30 * time.Second
+	// execGrace is how long Close lets interrupted commands tell how they ended, before the sandbox
+	// is deleted under them.
+	execGrace = 5 * time.Second
+)
+
+// Handle is one open sandbox. It is safe for concurrent use.
+type Handle struct {
+	c         *Client
+	id, name  string
+	runID     string
+	shell     string
+	resources Resources
+	stream    *ledger.Stream
+	execd     *opensandbox.Execd
+	hooks     *Hooks
+	replay    *replay
+	log       hclog.Logger
+	release   func() // gives the slot back
+
+	turn chan struct{} // held while an exec takes its seq and its place in the ledger
+	seq  int64         // of the last exec; held by turn
+
+	mu      sync.Mutex
+	closing bool
+	running map[*Exec]struct{}
+	fenced  error // another driver has the sandbox
+	execs   sync.WaitGroup
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+func (c *Client) newHandle(l *launch, id string, stream *ledger.Stream, release func()) *Handle {
+	shell := l.shell
+	if shell == "" {
+		shell = DefaultShell
+	}
+	return &Handle{
+		c: c, id: id, name: l.name, runID: l.runID, shell: shell, resources: l.resources,
+		stream: stream, execd: c.wire.Execd(id), hooks: l.hooks, replay: l.replay, seq: l.after, release: release,
+		log:     c.log.With("sandbox", id, "name", l.name),
+		turn:    make(chan struct{}, 1),
+		running: make(map[*Exec]struct{}),
+	}
+}
+
+// ID returns the server's id of the sandbox.
+func (h *Handle) ID() string { return h.id }
+
+// Name returns the name under which the ledger has it.
+func (h *Handle) Name() string { return h.name }
+
+// RunID returns the id that resumed sandboxes have in common with those they were resumed from.
+func (h *Handle) RunID() string { return h.runID }
+
+// Key returns where in the ledger it is.
+func (h *Handle) Key() store.Key { return h.stream.Key() }
+
+// Resources returns what it was given.
+func (h *Handle) Resources() Resources { return h.resources }
+
+// Emit adds an event of the caller's own to the sandbox's ledger and returns when it is committed.
+// The names of the host's own events are refused: sandbox., exec., credential. and egress. payload is
+// anything that encodes to JSON; nil is no payload.
+func (h *Handle) Emit(ctx context.Context, event string, payload any) error {
+	const op = "emitting event"
+	if event == "" || store.Reserved(event) {
+		return h.fail(op, fmt.Errorf("%w: the event name %q is empty or one of the host's own", ErrInvalid, event))
+	}
+	var raw json.RawMessage
+	switch p := payload.(type) {
+	case nil:
+	case json.RawMessage:
+		raw = append(raw, p...)
+	default:
+		var err error
+		if raw, err = encode(p); err != nil {
+			return h.fail(op, fmt.Errorf("%w: %w", ErrInvalid, err))
+		}
+	}
+	if err := h.open(); err != nil {
+		return h.fail(op, err)
+	}
+	return h.fail(op, h.append(ctx, ledger.Event{Step: -1, Name: event, Payload: raw}))
+}
+
+// Renew moves the end of the sandbox's life and returns what the server made of it.
+func (h *Handle) Renew(ctx context.Context, at time.Time) (time.Time, error) {
+	if err := h.open(); err != nil {
+		return time.Time{}, h.fail("renewing", err)
+	}
+	until, err := h.c.wire.RenewExpiration(ctx, h.id, at)
+	return until, h.fail("renewing", err)
+}
+
+// Close ends what still runs, deletes the sandbox, and records that. It works when ctx is over,
+// takes a minute or so at most, and gives the place under MaxConcurrency back whatever happens. Only
+// the first call does something; the others wait for it and return the same.
+func (h *Handle) Close(ctx context.Context) error {
+	h.closeOnce.Do(func() {
+		h.closeErr = h.fail("closing", h.close(context.WithoutCancel(ctx)))
+	})
+	return h.closeErr
+}
+
+func (h *Handle) close(ctx context.Context) error {
+	defer h.release()
+	h.mu.Lock()
+	h.closing = true
+	for exec := range h.running {
+		exec.cancel(errHandleClosed)
+	}
+	h.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		h.execs.Wait()
+		close(ended)
+	}()
+	within(ended, execGrace)
+
+	h.mu.Lock()
+	fenced := h.fenced
+	h.mu.Unlock()
+	if fenced != nil {
+		// It is somebody else's sandbox now, and so is its ledger.
+		return fmt.Errorf("the sandbox is left alone: %w", fenced)
+	}
+	deleteErr := h.delete(ctx)
+	within(ended, closeTimeout) // the streams of what still ran break now
+
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	ledgerErr := h.append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxClosed})
+	var hookErr error
+	if ledgerErr == nil {
+		hookErr = guard("SandboxClosed", func() { h.hooks.closed(h.id) })
+	}
+	return errors.Join(deleteErr, ledgerErr, hookErr)
+}
+
+func (h *Handle) delete(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	return h.c.wire.DeleteSandbox(ctx, h.id)
+}
+
+func within(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// open reports whether the handle takes work.
+func (h *Handle) open() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closing:
+		return fmt.Errorf("the handle is %w", ErrClosed)
+	case h.fenced != nil:
+		return h.fenced
+	}
+	return nil
+}
+
+// append writes an event of the sandbox and waits for the commit.
+func (h *Handle) append(ctx context.Context, event ledger.Event) error {
+	return h.noted(h.stream.Append(ctx, event))
+}
+
+// noted remembers that another driver has taken the sandbox over.
+func (h *Handle) noted(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		h.mu.Lock()
+		h.fenced = err
+		h.mu.Unlock()
+	}
+	return err
+}
+
+func (h *Handle) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, SandboxID: h.id, Err: err}
+}

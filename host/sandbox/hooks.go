@@ -1,0 +1,101 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Hooks are called as things happen, in the goroutine in which they do: be quick. Any may be nil. A
+// hook that panics breaks the operation that it is called in; see [ComposeHooks].
+type Hooks struct {
+	SandboxCreated func(sandboxID, name string)
+	SandboxFailed  func(sandboxID string, err error) // the id is empty when there was none yet
+	SandboxClosed  func(sandboxID string)
+	Checkpoint     func(sandboxID, snapshotID, name string)
+	ExecStart      func(sandboxID string, seq int64, command string)
+	ExecComplete   func(sandboxID string, seq int64, result *Result)
+}
+
+// ComposeHooks returns hooks that call each of several in order. One that panics does not disturb
+// the others: report, unless it is nil, gets its error, its index among those that are not nil, and
+// the name of the hook.
+func ComposeHooks(report func(err error, index int, hook string), list ...*Hooks) *Hooks {
+	var all []*Hooks
+	for _, h := range list {
+		if h != nil {
+			all = append(all, h)
+		}
+	}
+	each := func(name string, call func(*Hooks)) {
+		for i, h := range all {
+			if err := guard(name, func() { call(h) }); err != nil && report != nil {
+				report(err, i, name)
+			}
+		}
+	}
+	return &Hooks{
+		SandboxCreated: func(id, name string) { each("SandboxCreated", func(h *Hooks) { h.created(id, name) }) },
+		SandboxFailed:  func(id string, err error) { each("SandboxFailed", func(h *Hooks) { h.failed(id, err) }) },
+		SandboxClosed:  func(id string) { each("SandboxClosed", func(h *Hooks) { h.closed(id) }) },
+		Checkpoint: func(id, snapshot, name string) {
+			each("Checkpoint", func(h *Hooks) { h.checkpoint(id, snapshot, name) })
+		},
+		ExecStart: func(id string, seq int64, command string) {
+			each("ExecStart", func(h *Hooks) { h.execStart(id, seq, command) })
+		},
+		ExecComplete: func(id string, seq int64, result *Result) {
+			each("ExecComplete", func(h *Hooks) { h.execComplete(id, seq, result) })
+		},
+	}
+}
+
+// guard turns a hook's panic into an error.
+func guard(name string, call func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			cause, ok := r.(error)
+			if !ok {
+				cause = errors.New(fmt.Sprint(r))
+			}
+			err = fmt.Errorf("hook %s: %w", name, cause)
+		}
+	}()
+	call()
+	return nil
+}
+
+func (h *Hooks) created(id, name string) {
+	if h != nil && h.SandboxCreated != nil {
+		h.SandboxCreated(id, name)
+	}
+}
+
+func (h *Hooks) failed(id string, err error) {
+	if h != nil && h.SandboxFailed != nil {
+		h.SandboxFailed(id, err)
+	}
+}
+
+func (h *Hooks) closed(id string) {
+	if h != nil && h.SandboxClosed != nil {
+		h.SandboxClosed(id)
+	}
+}
+
+func (h *Hooks) checkpoint(id, snapshot, name string) {
+	if h != nil && h.Checkpoint != nil {
+		h.Checkpoint(id, snapshot, name)
+	}
+}
+
+func (h *Hooks) execStart(id string, seq int64, command string) {
+	if h != nil && h.ExecStart != nil {
+		h.ExecStart(id, seq, command)
+	}
+}
+
+func (h *Hooks) execComplete(id string, seq int64, result *Result) {
+	if h != nil && h.ExecComplete != nil {
+		h.ExecComplete(id, seq, result)
+	}
+}

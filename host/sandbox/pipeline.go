@@ -1,0 +1,135 @@
+package sandbox
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// How much of one exec's output may be between the socket and its reader.
+const (
+	maxChunks     = 1024
+	maxChunkBytes = 4 << 20
+)
+
+// pipeline carries the frames of one exec into the ledger, several at a time, and hands each on when
+// it is committed, in order. When the ledger is slow, push is slow, and with it the socket.
+type pipeline struct {
+	x      *Exec
+	cancel context.CancelCauseFunc // of the command, when the ledger fails
+	// writing is a context that does not end with the caller's: what the sandbox said goes into the
+	// ledger even when nobody waits for it any more.
+	writing context.Context //nolint:containedctx // lives exactly as long as the exec
+	room    *semaphore.Weighted
+	chunks  chan chunk
+	done    sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // the ledger's
+}
+
+// chunk is a frame on its way. Its payload and its text share one piece of memory.
+type chunk struct {
+	ticket *ledger.Ticket
+	size   int64 // of its payload and text, as far as it counts
+	text   []byte
+	to     *spool // nil for frames that aren't output
+}
+
+func (x *Exec) newPipeline(ctx context.Context, cancel context.CancelCauseFunc) *pipeline {
+	p := &pipeline{
+		x: x, cancel: cancel, writing: context.WithoutCancel(ctx),
+		room: semaphore.NewWeighted(maxChunkBytes), chunks: make(chan chunk, maxChunks),
+	}
+	p.done.Go(p.deliver)
+	return p
+}
+
+// push takes a frame. After the ledger has failed it does nothing.
+func (p *pipeline) push(frame *opensandbox.Frame) {
+	if p.failure() != nil {
+		return
+	}
+	const overhead = 32 // of {"seq":N,
+	var c chunk
+	buf := make([]byte, 0, len(frame.Raw)+overhead+len(frame.Raw))
+	buf = appendOutput(buf, p.x.seq, frame.Raw)
+	payload := buf[:len(buf):len(buf)]
+	switch frame.Type {
+	case opensandbox.TypeStdout:
+		c.to = p.x.stdout
+	case opensandbox.TypeStderr:
+		c.to = p.x.stderr
+	}
+	if c.to != nil {
+		c.text = appendLine(buf, frame)[len(buf):]
+	}
+	c.size = min(int64(cap(buf)), maxChunkBytes)
+	// The deliverer gives room back whatever happens, so this ends.
+	if err := p.room.Acquire(p.writing, c.size); err != nil {
+		p.fail(err)
+		return
+	}
+	var err error
+	c.ticket, err = p.x.h.stream.Enqueue(p.writing, ledger.Event{
+		Step: p.x.seq, Name: store.EventExecOutput, Payload: payload,
+	})
+	if err != nil {
+		p.room.Release(c.size)
+		p.fail(err)
+		return
+	}
+	p.chunks <- c
+}
+
+// appendLine appends the text that a frame of a command's output stands for: a line without its end,
+// or, when it is nothing but a line end, an empty line. It is ledger.Kind.AppendText for a frame that
+// was not made a string.
+func appendLine(dst []byte, frame *opensandbox.Frame) []byte {
+	before := len(dst)
+	dst = frame.AppendText(dst)
+	if len(dst) == before || string(dst[before:]) == "\n" {
+		return dst
+	}
+	return append(dst, '\n')
+}
+
+func (p *pipeline) deliver() {
+	for c := range p.chunks {
+		if err := c.ticket.Wait(p.writing); err != nil {
+			p.fail(err)
+		} else if c.to != nil && p.failure() == nil {
+			c.to.write(c.text)
+		}
+		p.room.Release(c.size)
+	}
+}
+
+// fail ends the command: nothing more of it can be recorded.
+func (p *pipeline) fail(err error) {
+	p.mu.Lock()
+	if p.err == nil {
+		p.err = err
+	}
+	p.mu.Unlock()
+	_ = p.x.h.noted(err) // what matters here is that the handle knows
+	p.cancel(err)
+}
+
+func (p *pipeline) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// close waits until everything is delivered and returns what the ledger had against it.
+func (p *pipeline) close() error {
+	close(p.chunks)
+	p.done.Wait()
+	return p.failure()
+}
