@@ -194,7 +194,7 @@ func (l *ledger) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error
 		abi.SQLStep{SQL: sqlTombstone, Params: pair},
 		abi.SQLStep{SQL: sqlDeleteEvents, Params: pair},
 		abi.SQLStep{SQL: sqlDeleteSegments, Params: pair},
-		abi.SQLStep{SQL: sqlDeleteHead, Params: pair},
+		abi.SQLStep{SQL: sqlResetHead, Params: pair},
 	)
 	if err != nil {
 		return nil, err

@@ -32,8 +32,12 @@ const (
 
 	eventColumns = `id, sandbox_id, name, step_idx, branch, event, payload, error, ts`
 
-	sqlRead = `SELECT ` + eventColumns + ` FROM alineo_events
- WHERE name = ? AND sandbox_id = ? AND (ts, id) > (?, ?) ORDER BY ts, id LIMIT ?`
+	// (ts, id) > (?, ?) would use the index for ts only, and many entries may have the same.
+	sqlRead = `SELECT ` + eventColumns + ` FROM (
+  SELECT ` + eventColumns + ` FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts = ?3 AND id > ?4
+  UNION ALL
+  SELECT ` + eventColumns + ` FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3
+ ) ORDER BY ts, id LIMIT ?5`
 
 	sqlReadAll = `SELECT ` + eventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`
 
@@ -65,7 +69,9 @@ const (
   entries = entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`
 	sqlDeleteEvents   = `DELETE FROM alineo_events WHERE name = ? AND sandbox_id = ?`
 	sqlDeleteSegments = `DELETE FROM alineo_host_segments WHERE name = ? AND sandbox_id = ?`
-	sqlDeleteHead     = `DELETE FROM alineo_host_heads WHERE name = ? AND sandbox_id = ?`
+	// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.
+	sqlResetHead = `UPDATE alineo_host_heads SET epoch = epoch + 1, segment_id = x'', hash = x'', max_ts = 0, entries = 0
+ WHERE name = ? AND sandbox_id = ?`
 
 	environmentColumns = `name, snapshot_id, image, built_at`
 

@@ -13,8 +13,8 @@
 //
 // exec runs the rest of the line in the sandbox's shell; checkpoint saves the sandbox's files under
 // a name; write puts text or a local file (relative to the script) into the sandbox; read prints a
-// file of the sandbox. A step whose line ends in <<WORD takes the lines up to one that is WORD as
+// file of the sandbox. A step whose text is <<WORD takes the lines up to one that is WORD as
 // its text, so that `exec <<WORD` runs a program of several lines.
 //
-// imports: nothing of ours.
+// imports: host/store.
 package script

@@ -61,7 +61,7 @@ type Recorder struct {
 
 // Add takes the next entry; those that are no steps are skipped.
 func (r *Recorder) Add(e store.Entry) error {
-	switch e.Event {
+	switch store.CurrentName(e.Event) {
 	case store.EventExecStarted:
 		var p struct {
 			Cmd string `json:"cmd"`

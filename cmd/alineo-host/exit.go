@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Exit codes. run and resume pass the command's own code on, and answer for themselves with
+// exitHost, so that the two can be told apart.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitHost        = 125
+	exitInterrupted = 130
+	exitTerminated  = 143
+)
+
+// exitError ends the program with a code. A nil err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// withCode gives an error the code that the program ends with, unless it has one already.
+func withCode(code int, err error) error {
+	var has *exitError
+	if err == nil || errors.As(err, &has) {
+		return err
+	}
+	return &exitError{code: code, err: err}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// pollEvery is how often ledger tail --follow looks for new entries.
+const pollEvery = 200 * time.Millisecond
+
+func newLedger(a *app) *cobra.Command {
+	return group("ledger", "Read the ledger", "  alineo-host ledger show ID\n  alineo-host ledger tail --follow",
+		newLedgerShow(a), newLedgerTail(a))
+}
+
+func newLedgerShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Print every event of one sandbox, in order",
+		Example: `  alineo-host ledger show 6f1c2d3e-…
+  alineo-host ledger show 6f1c2d3e-… --json | jq .event`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				details, err := findSandbox(ctx, h.Store(), args[0])
+				if err != nil {
+					return err
+				}
+				key := store.Key{Name: details.Name, SandboxID: details.SandboxID}
+				var opts store.ReadOptions
+				for {
+					page, err := h.Store().Read(ctx, key, opts)
+					if err != nil {
+						return err
+					}
+					if err := a.printEntries(page.Entries); err != nil {
+						return err
+					}
+					if !page.More {
+						return nil
+					}
+					opts.Cursor = page.Cursor
+				}
+			})
+		},
+	}
+}
+
+func newLedgerTail(a *app) *cobra.Command {
+	var follow bool
+	var lines int
+	cmd := &cobra.Command{
+		Use:   "tail",
+		Short: "Print the newest events of all sandboxes, and with --follow those to come",
+		Example: `  alineo-host ledger tail -n 50
+  alineo-host ledger tail --follow --json`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if lines < 0 {
+				return &exitError{code: exitUsage, err: fmt.Errorf("-n %d is negative", lines)}
+			}
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				return a.tail(ctx, h.Store(), lines, follow)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for new events until interrupted")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "how many of the newest events to print first")
+	return cmd
+}
+
+// tail pages to the end, keeping only the last lines entries, prints them and follows.
+func (a *app) tail(ctx context.Context, st store.Ledger, lines int, follow bool) error {
+	var last []store.Entry
+	var opts store.ReadOptions
+	for caught := false; ; {
+		page, err := st.ReadAll(ctx, opts)
+		if err != nil {
+			return err
+		}
+		if len(page.Cursor) > 0 {
+			opts.Cursor = page.Cursor
+		}
+		if caught {
+			if err := a.printEntries(page.Entries); err != nil {
+				return err
+			}
+		} else {
+			last = append(last, page.Entries...)
+			last = last[max(0, len(last)-lines):]
+		}
+		if page.More {
+			continue
+		}
+		if !caught {
+			caught = true
+			if err := a.printEntries(last); err != nil {
+				return err
+			}
+		}
+		if !follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// entryJSON is an entry as --json prints it.
+type entryJSON struct {
+	ID        int64           `json:"id"`
+	TS        int64           `json:"ts"`
+	Name      string          `json:"name"`
+	SandboxID string          `json:"sandboxId"`
+	StepIndex int64           `json:"stepIndex"`
+	Branch    *int64          `json:"branch,omitempty"`
+	Event     string          `json:"event"`
+	Payload   json.RawMessage `json:"payload,omitempty"`
+	Error     *string         `json:"error,omitempty"`
+}
+
+func (a *app) printEntries(entries []store.Entry) error {
+	for _, e := range entries {
+		if a.out.json {
+			payload := e.Payload
+			if payload != nil && !json.Valid(payload) {
+				// Somebody else wrote it; shown as the text that it is.
+				payload, _ = json.Marshal(string(payload))
+			}
+			err := a.out.data(entryJSON{
+				e.ID, e.TS, e.Name, e.SandboxID, e.StepIndex, e.Branch, e.Event, payload, e.Error,
+			})
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		step := "-"
+		if e.StepIndex >= 0 {
+			step = fmt.Sprint(e.StepIndex)
+		}
+		_, err := fmt.Fprintf(a.out.out, "%6d  %s  %.8s  %2s  %-27s %s\n", e.ID,
+			time.UnixMilli(e.TS).Format("15:04:05.000"), e.SandboxID, step, e.Event, oneLine(string(e.Payload), 120))
+		if err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+	}
+	return nil
+}
+
+// findSandbox finds a sandbox by its id or by the beginning of one.
+func findSandbox(ctx context.Context, st store.Ledger, id string) (store.Details, error) {
+	details, err := st.FindSandbox(ctx, id)
+	if err == nil || !errors.Is(err, store.ErrNotFound) || len(id) < 4 {
+		return details, notFoundHint(err)
+	}
+	var found []store.Details
+	var opts store.ListOptions
+	for {
+		page, err := st.ListSandboxes(ctx, opts)
+		if err != nil {
+			return store.Details{}, err
+		}
+		for _, d := range page.Sandboxes {
+			if len(d.SandboxID) > len(id) && d.SandboxID[:len(id)] == id {
+				found = append(found, d)
+			}
+		}
+		if !page.More {
+			break
+		}
+		opts.Cursor = page.Cursor
+	}
+	switch len(found) {
+	case 0:
+		return store.Details{}, notFoundHint(err)
+	case 1:
+		return found[0], nil
+	default:
+		return store.Details{}, fmt.Errorf("%q is the beginning of %d sandbox ids, among them %s and %s; give more of it",
+			id, len(found), found[0].SandboxID, found[1].SandboxID)
+	}
+}
+
+func notFoundHint(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w (see alineo-host sandboxes list)", err)
+	}
+	return err
+}

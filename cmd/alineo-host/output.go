@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// output is where a command writes: data to out, everything for people to err.
+type output struct {
+	out, err io.Writer
+	json     bool
+	quiet    bool
+	terminal bool // err is a terminal
+}
+
+func newOutput(asJSON, quiet bool) *output {
+	return &output{
+		out: os.Stdout, err: os.Stderr, json: asJSON, quiet: quiet,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+}
+
+// note tells people what is going on; silent with --quiet and --json.
+func (o *output) note(format string, args ...any) {
+	if !o.quiet && !o.json {
+		_, _ = fmt.Fprintf(o.err, format+"\n", args...)
+	}
+}
+
+// progress is a note that only a terminal sees.
+func (o *output) progress(format string, args ...any) {
+	if o.terminal {
+		o.note(format, args...)
+	}
+}
+
+// data prints v as one JSON value on a line of its own.
+func (o *output) data(v any) error {
+	enc := json.NewEncoder(o.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// table prints rows under a header, in columns.
+func (o *output) table(header []string, rows [][]string) error {
+	w := tabwriter.NewWriter(o.out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, strings.Join(header, "\t"))
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// clock shows a time of the ledger, Unix milliseconds, in local time.
+func clock(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
+}
+
+// oneLine fits text into a table cell.
+func oneLine(text string, width int) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	runes := []rune(text)
+	if len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return text
+}

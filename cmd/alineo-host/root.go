@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/config"
+)
+
+// app is what every command shares: the global flags and where it writes.
+type app struct {
+	configFile string
+	logLevel   string
+	out        *output
+}
+
+func newRoot() *cobra.Command {
+	a := &app{}
+	var asJSON, quiet bool
+	root := &cobra.Command{
+		Use:   "alineo-host",
+		Short: "Run commands in sandboxes, keep every event in a ledger, resume any run from it",
+		Long: `alineo-host runs commands in isolated sandboxes, appends every event to a ledger as it
+happens, and can resume any run from that ledger. The ledger is a WebAssembly plugin
+that alineo.toml names; without a file there is SQLite in ./.alineo/ledger.db and an
+embedded sandbox engine.`,
+		Example: `  alineo-host run -- echo hello
+  alineo-host run --script examples/wordcount/job.alineo
+  alineo-host sandboxes list
+  alineo-host doctor`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.out = newOutput(asJSON, quiet)
+		},
+	}
+	root.PersistentFlags().StringVarP(&a.configFile, "config", "c", "", "configuration `file` (default: $ALINEO_CONFIG, else ./alineo.toml when it exists)")
+	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "", "trace, debug, info, warn or error (default: [log] level)")
+	root.PersistentFlags().BoolVar(&asJSON, "json", false, "print data as JSON, one value a line")
+	root.PersistentFlags().BoolVarP(&quiet, "quiet", "q", false, "print only the output itself and errors")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &exitError{code: exitUsage, err: fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+	})
+	root.AddCommand(
+		newRun(a), newResume(a), newSandboxes(a), newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newVersion(a),
+	)
+	return root
+}
+
+// usage makes an argument check that ends with the code for wrong usage and says what is expected.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &exitError{code: exitUsage, err: fmt.Errorf("%w\nusage: %s\nexample:\n%s", err, cmd.UseLine(), cmd.Example)}
+		}
+		return nil
+	}
+}
+
+// group is a command that only has subcommands.
+func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// config loads the configuration that the flags name.
+func (a *app) config() (*config.Config, error) {
+	cfg, err := host.LoadConfig(a.configFile)
+	if err != nil {
+		return nil, &exitError{code: exitUsage, err: err}
+	}
+	switch {
+	case a.logLevel != "":
+		if hclog.LevelFromString(a.logLevel) == hclog.NoLevel {
+			return nil, &exitError{code: exitUsage, err: fmt.Errorf("--log-level %q is not one of trace, debug, info, warn, error, off", a.logLevel)}
+		}
+		cfg.Log.Level = a.logLevel
+	case cfg.Origin("log.level").Kind == config.FromDefault:
+		// A command says itself what it does.
+		cfg.Log.Level = "warn"
+	}
+	return cfg, nil
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/alineo-labs/alineo-host/cmd/alineo-host/internal/script"
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+)
+
+// maxRead bounds the file that a read step prints, in bytes.
+const maxRead = 64 << 20
+
+// resultBytes is how much of the output is kept besides what is shown as it comes.
+const resultBytes = 64 << 10
+
+// runner runs commands in one sandbox and shows what they print.
+type runner struct {
+	a       *app
+	f       *runFlags
+	sb      *sandbox.Handle
+	env     map[string]string
+	began   time.Time
+	execs   int // that ran
+	replays int // that were answered from the ledger
+}
+
+func newRunner(a *app, f *runFlags) (*runner, error) {
+	r := &runner{a: a, f: f, began: time.Now(), env: make(map[string]string, len(f.env))}
+	for _, pair := range f.env {
+		name, value, ok := strings.Cut(pair, "=")
+		if name == "" {
+			return nil, &exitError{code: exitUsage, err: fmt.Errorf("--env %q is not NAME=VALUE", pair)}
+		}
+		if !ok {
+			if value, ok = os.LookupEnv(name); !ok {
+				return nil, &exitError{code: exitUsage, err: fmt.Errorf("--env %s: the variable is not set here", name)}
+			}
+		}
+		r.env[name] = value
+	}
+	return r, nil
+}
+
+// command runs one command line; its exit code becomes the program's.
+func (r *runner) command(ctx context.Context, line string) error {
+	result, err := r.exec(ctx, line)
+	if err != nil {
+		return err
+	}
+	if r.a.out.json {
+		if err := r.a.out.data(resultLine{
+			Type: "result", SandboxID: r.sb.ID(), Name: r.sb.Name(), ExitCode: result.ExitCode,
+			Signal: result.Signal, TimedOut: result.TimedOut, Replayed: result.Replayed,
+		}); err != nil {
+			return err
+		}
+	}
+	return ended(result, line)
+}
+
+// resultLine is what --json prints about the end of a command.
+type resultLine struct {
+	Type      string `json:"type"`
+	SandboxID string `json:"sandboxId"`
+	Name      string `json:"name"`
+	ExitCode  int    `json:"exitCode"`
+	Signal    string `json:"signal,omitempty"`
+	TimedOut  bool   `json:"timedOut,omitempty"`
+	Replayed  bool   `json:"replayed,omitempty"`
+}
+
+// ended turns the end of a command into the end of the program.
+func ended(result *sandbox.Result, line string) error {
+	switch {
+	case result.TimedOut:
+		return &exitError{code: 124, err: fmt.Errorf("the command ran out of time (--timeout): %s", oneLine(line, 80))}
+	case result.Signal != "":
+		return &exitError{code: 137, err: fmt.Errorf("the command was ended by a signal (%s): %s", result.Signal, oneLine(line, 80))}
+	case result.ExitCode != 0:
+		return &exitError{code: result.ExitCode}
+	}
+	return nil
+}
+
+// exec runs one command line and copies its output as it comes.
+func (r *runner) exec(ctx context.Context, line string) (*sandbox.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	exec, err := r.sb.Exec(ctx, line, sandbox.ExecOptions{
+		Cwd: r.f.cwd, Env: r.env, Timeout: r.f.timeout, ResultBytes: resultBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var copying sync.WaitGroup
+	var mu sync.Mutex
+	show := func(name string, dst io.Writer, src io.Reader) {
+		copying.Go(func() {
+			if r.a.out.json {
+				dst = &chunkWriter{out: r.a.out, mu: &mu, stream: name}
+			}
+			// An error of the reader is Wait's error too; one of the writer ends the command.
+			if _, err := io.Copy(failing{dst, cancel}, src); err != nil {
+				_, _ = io.Copy(io.Discard, src)
+			}
+		})
+	}
+	show("stdout", r.a.out.out, exec.Stdout())
+	show("stderr", r.a.out.err, exec.Stderr())
+	result, err := exec.Wait()
+	copying.Wait()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			return nil, cause
+		}
+		return nil, err
+	}
+	if result.Replayed {
+		r.replays++
+	} else {
+		r.execs++
+	}
+	return result, nil
+}
+
+// failing ends the command when its output can't be written any more, such as to a closed pipe.
+type failing struct {
+	w      io.Writer
+	cancel context.CancelCauseFunc
+}
+
+func (f failing) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	if err != nil {
+		f.cancel(fmt.Errorf("writing output: %w", err))
+	}
+	return n, err
+}
+
+// chunkWriter prints output as JSON lines; a character that is split over two writes is held back.
+type chunkWriter struct {
+	out    *output
+	mu     *sync.Mutex // of both streams
+	stream string
+	rest   []byte
+}
+
+func (w *chunkWriter) Write(p []byte) (int, error) {
+	text := append(w.rest, p...)
+	keep := 0
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				keep = n
+			}
+			break
+		}
+	}
+	w.rest = append([]byte(nil), text[len(text)-keep:]...)
+	text = text[:len(text)-keep]
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(p), w.out.data(struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{w.stream, string(text)})
+}
+
+// steps runs a script. Those that the ledger has are answered from there: done holds them.
+func (r *runner) steps(ctx context.Context, s *script.Script, done []script.Done) error {
+	for i, step := range s.Steps {
+		var recorded *script.Done
+		if i < len(done) {
+			recorded = &done[i]
+		}
+		mark := "▸"
+		if recorded != nil {
+			mark = "✓ (from the ledger)"
+		}
+		r.a.out.note("%s %s", mark, step)
+		if err := r.step(ctx, step, recorded); err != nil {
+			var code *exitError
+			if errors.As(err, &code) && code.err == nil {
+				code.err = fmt.Errorf("%s:%d: the step exited with code %d", s.File, step.Line, code.code)
+				return code
+			}
+			return fmt.Errorf("%s:%d: %w", s.File, step.Line, err)
+		}
+	}
+	return nil
+}
+
+func (r *runner) step(ctx context.Context, step script.Step, recorded *script.Done) error {
+	switch step.Kind {
+	case script.Exec:
+		return r.command(ctx, step.Text)
+	case script.Checkpoint:
+		if recorded != nil {
+			return nil
+		}
+		_, err := r.sb.Checkpoint(ctx, step.Text)
+		return err
+	case script.Write:
+		if recorded != nil {
+			return nil // it is in the checkpoint
+		}
+		if err := r.sb.WriteFile(ctx, step.Path, step.Data, 0); err != nil {
+			return err
+		}
+		return r.record(ctx, step, step.Data)
+	case script.Read:
+		return r.read(ctx, step, recorded)
+	}
+	return fmt.Errorf("unknown step %q", step.Kind)
+}
+
+func (r *runner) read(ctx context.Context, step script.Step, recorded *script.Done) error {
+	if recorded != nil {
+		if recorded.Record.Text == nil {
+			r.a.out.note("  (%d bytes, which the ledger does not keep)", recorded.Record.Bytes)
+			return nil
+		}
+		return r.print([]byte(*recorded.Record.Text))
+	}
+	data, err := r.sb.ReadFile(ctx, step.Path)
+	if err != nil {
+		return err
+	}
+	if len(data) > maxRead {
+		return fmt.Errorf("%s has %d bytes; a read step prints at most %d", step.Path, len(data), maxRead)
+	}
+	if err := r.record(ctx, step, data); err != nil {
+		return err
+	}
+	return r.print(data)
+}
+
+func (r *runner) print(data []byte) error {
+	if r.a.out.json {
+		return r.a.out.data(struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}{"file", string(data)})
+	}
+	if _, err := r.a.out.out.Write(data); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// record appends the event of a write or read step.
+func (r *runner) record(ctx context.Context, step script.Step, data []byte) error {
+	return r.sb.Emit(ctx, script.EventStep, script.NewRecord(step, data))
+}
+
+// finish closes the sandbox, unless it is to be kept, and says what there is to see.
+func (r *runner) finish(ctx context.Context, h *host.Host, err error) error {
+	if r.f.keep && err == nil {
+		r.a.out.note("sandbox %s goes on running (alineo-host sandboxes delete %.8s stops it)", r.sb.ID(), r.sb.ID())
+		return nil
+	}
+	if closeErr := closeSandbox(ctx, r.sb); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("closing the sandbox: %w", closeErr))
+	}
+	if r.f.script != "" {
+		r.summary(ctx, h, err)
+	}
+	return err
+}
+
+// summary says, at the end of a script, what was done and what to try next.
+func (r *runner) summary(ctx context.Context, h *host.Host, err error) {
+	id := r.sb.ID()
+	took := time.Since(r.began).Round(time.Millisecond)
+	end := "done"
+	if err != nil {
+		end = "failed"
+	}
+	r.a.out.note("\n%s: sandbox %s (%s), %d commands run, %d answered from the ledger, %s", end, id, r.sb.Name(), r.execs, r.replays, took)
+	details, findErr := findSandbox(context.WithoutCancel(ctx), h.Store(), id)
+	if findErr != nil {
+		return
+	}
+	r.a.out.note("ledger: %s, %d execs, %s", h.LedgerText(), details.ExecCount, details.Status)
+	r.a.out.note("\ntry next:")
+	r.a.out.note("  alineo-host ledger show %.8s", id)
+	r.a.out.note("  alineo-host sandboxes show %.8s", id)
+	r.a.out.note("  alineo-host resume %.8s --script %s", id, r.f.script)
+}

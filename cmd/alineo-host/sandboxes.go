@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+func newSandboxes(a *app) *cobra.Command {
+	return group("sandboxes", "List, show or delete sandboxes",
+		"  alineo-host sandboxes list\n  alineo-host sandboxes show ID",
+		newSandboxesList(a), newSandboxesShow(a), newSandboxesDelete(a))
+}
+
+func newSandboxesList(a *app) *cobra.Command {
+	var opts store.ListOptions
+	var limit uint64
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sandboxes of the ledger, newest first",
+		Example: `  alineo-host sandboxes list
+  alineo-host sandboxes list --status running --json`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch opts.Status {
+			case "", store.StatusRunning, store.StatusCompleted:
+			default:
+				return &exitError{code: exitUsage, err: fmt.Errorf("--status %q is neither running nor completed", opts.Status)}
+			}
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				return a.listSandboxes(ctx, h, opts, limit)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&opts.Name, "name", "", "only sandboxes of this `name`")
+	cmd.Flags().StringVar(&opts.Status, "status", "", "only running or completed ones; running is what the ledger knows")
+	cmd.Flags().StringVar(&opts.RunID, "run-id", "", "only those of this run")
+	cmd.Flags().Uint64VarP(&limit, "limit", "n", 50, "at most this many; 0 lists all")
+	return cmd
+}
+
+func (a *app) listSandboxes(ctx context.Context, h *host.Host, opts store.ListOptions, limit uint64) error {
+	var all []store.Details
+	for {
+		if limit > 0 {
+			left := limit - uint64(len(all))
+			opts.Limit = &left
+		}
+		page, err := h.Store().ListSandboxes(ctx, opts)
+		if err != nil {
+			return err
+		}
+		all = append(all, page.Sandboxes...)
+		if !page.More || (limit > 0 && uint64(len(all)) >= limit) {
+			break
+		}
+		opts.Cursor = page.Cursor
+	}
+	if a.out.json {
+		for _, d := range all {
+			if err := a.out.data(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		a.out.note("no sandboxes (try: alineo-host run -- echo hello)")
+		return nil
+	}
+	rows := make([][]string, 0, len(all))
+	for _, d := range all {
+		rows = append(rows, []string{
+			d.SandboxID, d.Name, d.Status, clock(d.StartedAt), duration(d), fmt.Sprint(d.ExecCount),
+		})
+	}
+	return a.out.table([]string{"ID", "NAME", "STATUS", "STARTED", "TOOK", "EXECS"}, rows)
+}
+
+func duration(d store.Details) string {
+	if d.CompletedAt == 0 {
+		return "-"
+	}
+	return (time.Duration(d.CompletedAt-d.StartedAt) * time.Millisecond).String()
+}
+
+// shown is what sandboxes show prints.
+type shown struct {
+	store.Details
+	Checkpoints []store.Checkpoint `json:"checkpoints"`
+}
+
+func newSandboxesShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one sandbox and its checkpoints; the beginning of an id is enough",
+		Example: "  alineo-host sandboxes show 6f1c2d3e",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				d, err := findSandbox(ctx, h.Store(), args[0])
+				if err != nil {
+					return err
+				}
+				checkpoints, err := h.Store().ListCheckpoints(ctx, store.Key{Name: d.Name, SandboxID: d.SandboxID})
+				if err != nil {
+					return err
+				}
+				if a.out.json {
+					return a.out.data(shown{d, checkpoints})
+				}
+				rows := [][]string{
+					{"id", d.SandboxID}, {"name", d.Name}, {"status", d.Status}, {"run", d.RunID},
+					{"started", clock(d.StartedAt)}, {"completed", clock(d.CompletedAt)}, {"execs", fmt.Sprint(d.ExecCount)},
+				}
+				if d.ParentSandboxID != "" {
+					rows = append(rows, []string{"parent", d.ParentSandboxID})
+				}
+				for _, c := range checkpoints {
+					rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s (snapshot %s, %s)", orDash(c.Tag), c.SnapshotID, clock(c.CreatedAt))})
+				}
+				return a.out.table([]string{"FIELD", "VALUE"}, rows)
+			})
+		},
+	}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func newSandboxesDelete(a *app) *cobra.Command {
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Stop a sandbox if it still runs, and remove its ledger",
+		Example: `  alineo-host sandboxes delete 6f1c2d3e-…
+  alineo-host sandboxes delete --keep-ledger 6f1c2d3e-…`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				return a.deleteSandbox(ctx, h, args[0], keep)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&keep, "keep-ledger", false, "only stop it; its events stay and it counts as completed")
+	return cmd
+}
+
+func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep bool) error {
+	d, err := findSandbox(ctx, h.Store(), id)
+	if err != nil {
+		return err
+	}
+	key := store.Key{Name: d.Name, SandboxID: d.SandboxID}
+	boxes, err := h.Sandboxes(ctx)
+	if err != nil {
+		return err
+	}
+	if keep {
+		if err := boxes.Stop(ctx, key); err != nil {
+			return err
+		}
+		a.out.note("stopped sandbox %s; its ledger stays", d.SandboxID)
+		return nil
+	}
+	stopErr := boxes.Stop(ctx, key)
+	rows, err := h.Store().DeleteSandbox(ctx, key)
+	if err := errors.Join(stopErr, err); err != nil {
+		return err
+	}
+	a.out.note("deleted sandbox %s and its %d events", d.SandboxID, rows)
+	return nil
+}

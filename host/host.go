@@ -1,0 +1,175 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/engine"
+	"github.com/alineo-labs/alineo-host/host/internal/adapter"
+	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+
+	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/plugins"
+)
+
+// ErrClosed is returned by every method of a closed Host.
+var ErrClosed = errors.New("host is closed")
+
+// Init must be the first call of main in a program that uses the embedded engine: when the engine
+// has started the program as a sandbox's shim or first process, Init does that work and does not
+// return. Otherwise it returns at once.
+func Init() { engine.Init() }
+
+// LoadConfig loads a configuration file: the named one, else $ALINEO_CONFIG, else ./alineo.toml
+// when it exists, else the defaults. The error holds all problems, each with its line.
+func LoadConfig(path string) (*config.Config, error) {
+	return config.Load(config.Find(path), config.WithBundled(plugins.Names()...))
+}
+
+// Host is an opened configuration.
+type Host struct {
+	cfg     *config.Config
+	log     hclog.Logger
+	runtime *plugin.Runtime // nil when the store is the embedder's
+	loaded  []*loaded
+	store   store.Ledger
+	writer  *ledger.Writer
+
+	transport http.RoundTripper
+
+	opening sync.Mutex // of client and engine, which takes a while
+
+	mu     sync.Mutex // guards what follows
+	client *sandbox.Client
+
+	engine *engine.Engine // nil when the server is remote or not used yet
+	closed bool
+}
+
+// Option gives a Host what a file can't.
+type Option func(*Host)
+
+// WithLogger logs there instead of to standard error.
+func WithLogger(log hclog.Logger) Option { return func(h *Host) { h.log = log } }
+
+// WithStore keeps the ledger in the embedder's own store instead of a plugin. The Host closes it.
+func WithStore(st store.Ledger) Option { return func(h *Host) { h.store = st } }
+
+// WithTransport sends the requests to a remote sandbox server through it.
+func WithTransport(rt http.RoundTripper) Option { return func(h *Host) { h.transport = rt } }
+
+// Open loads what cfg names. What it returns is ready; the caller must Close it.
+func Open(ctx context.Context, cfg *config.Config, opts ...Option) (*Host, error) {
+	h := &Host{cfg: cfg}
+	for _, opt := range opts {
+		opt(h)
+	}
+	if h.log == nil {
+		h.log = newLogger(cfg.Log)
+	}
+	if h.store == nil {
+		st, err := h.openLedger(ctx)
+		if err != nil {
+			return nil, errors.Join(err, h.closePlugins(ctx))
+		}
+		h.store = st
+	}
+	h.writer = ledger.NewWriter(h.store, ledger.WriterOptions{Logger: h.log.Named("ledger")})
+	return h, nil
+}
+
+func newLogger(cfg config.Log) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{
+		Name: "alineo-host", Level: hclog.LevelFromString(cfg.Level), JSONFormat: cfg.JSON, Output: os.Stderr,
+	})
+}
+
+// openLedger loads the plugin that [ledger] names.
+func (h *Host) openLedger(ctx context.Context) (store.Ledger, error) {
+	p, err := h.load(ctx, h.cfg.Ledger.Plugin)
+	if err != nil {
+		return nil, fmt.Errorf("opening the ledger: %w", err)
+	}
+	if err := p.needKind("ledger"); err != nil {
+		return nil, fmt.Errorf("opening the ledger: %w", err)
+	}
+	return adapter.NewLedger(p.plugin), nil
+}
+
+// Config returns the configuration, which must not be changed.
+func (h *Host) Config() *config.Config { return h.cfg }
+
+// Store returns the ledger's store, for reading. Writing past the Writer breaks the order that it
+// keeps.
+func (h *Host) Store() store.Ledger { return h.store }
+
+// Writer returns the ledger's writer.
+func (h *Host) Writer() *ledger.Writer { return h.writer }
+
+// Close stops taking work, commits what was accepted, and releases everything. Sandboxes that were
+// not closed go on until their time is up. It is idempotent and joins all errors; ctx bounds the
+// draining.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	client, eng := h.client, h.engine
+	h.mu.Unlock()
+
+	var errs []error
+	if client != nil {
+		if err := client.Close(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := h.writer.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("draining the ledger: %w", err))
+	}
+	if eng != nil {
+		if err := eng.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("closing the engine: %w", err))
+		}
+	}
+	if err := h.store.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("closing the ledger: %w", err))
+	}
+	errs = append(errs, h.closePlugins(ctx))
+	return errors.Join(errs...)
+}
+
+func (h *Host) closePlugins(ctx context.Context) error {
+	var errs []error
+	for _, p := range h.loaded {
+		if err := p.close(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if h.runtime != nil {
+		if err := h.runtime.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("closing the plugin runtime: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cacheDir is where compiled plugins are kept; empty when there is no place for it.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "alineo-host", "plugins")
+}

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/internal/capability/sqlite"
+	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/plugins"
+)
+
+// loaded is a plugin with what it was granted.
+type loaded struct {
+	name   string
+	plugin *plugin.Plugin
+	caps   *capability.Set
+}
+
+func (l *loaded) close(ctx context.Context) error {
+	err := l.plugin.Close(ctx)
+	if capErr := l.caps.Close(); capErr != nil {
+		err = errors.Join(err, capErr)
+	}
+	return err
+}
+
+// needKind refuses a plugin that is not of a kind.
+func (l *loaded) needKind(kind string) error {
+	kinds := l.plugin.Manifest().Kinds
+	if slices.Contains(kinds, kind) {
+		return nil
+	}
+	return fmt.Errorf("plugin %q is not a %s (it says that it is: %v)", l.name, kind, kinds)
+}
+
+// load loads a configured or bundled plugin and keeps it for Close.
+func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
+	if h.runtime == nil {
+		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: cacheDir(), Logger: h.log.Named("plugin")})
+		if err != nil {
+			return nil, err
+		}
+		h.runtime = rt
+	}
+	cfg, ok := h.cfg.Plugins[name]
+	if !ok {
+		cfg = config.Plugin{Limits: config.DefaultLimits()}
+	}
+	spec, err := h.spec(name, cfg)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.runtime.Load(ctx, spec.Spec)
+	if err != nil {
+		return nil, errors.Join(h.positions(name, err), spec.caps.Close())
+	}
+	l := &loaded{name: name, plugin: p, caps: spec.caps}
+	h.loaded = append(h.loaded, l)
+	return l, nil
+}
+
+type pluginSpec struct {
+	plugin.Spec
+	caps *capability.Set
+}
+
+// spec reads a plugin's module and opens what it is granted.
+func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
+	wasm, digest, err := module(name, cfg)
+	if err != nil {
+		return pluginSpec{}, err
+	}
+	options, err := cfg.ConfigJSON()
+	if err != nil {
+		return pluginSpec{}, fmt.Errorf("configuring plugin %q: %w", name, err)
+	}
+	databases := make(map[string]capability.Database, len(cfg.SQL))
+	for _, db := range slices.Sorted(maps.Keys(cfg.SQL)) {
+		grant := cfg.SQL[db]
+		opened, err := sqlite.Open(sqlite.Options{
+			Path: grant.Path, Synchronous: grant.Synchronous, BusyTimeout: time.Duration(grant.BusyTimeout),
+			Logger: h.log.Named("sql"),
+		})
+		if err != nil {
+			return pluginSpec{}, fmt.Errorf("granting database %q to plugin %q: %w", db, name, err)
+		}
+		databases[db] = opened
+	}
+	caps := capability.NewSet(capability.SetOptions{
+		Plugin: name, Databases: databases, Logger: h.log.Named("guest").With("plugin", name),
+	})
+	return pluginSpec{caps: caps, Spec: plugin.Spec{
+		Name: name, Wasm: wasm, SHA256: digest, Caps: caps, Config: options, HostVersion: version,
+		Limits: plugin.Limits{
+			MemoryBytes: int64(cfg.Limits.Memory), Deadline: time.Duration(cfg.Limits.Deadline),
+			StartDeadline: time.Duration(cfg.Limits.StartDeadline), Instances: cfg.Limits.Instances,
+			MaxRequest: int64(cfg.Limits.MaxRequest), MaxResponse: int64(cfg.Limits.MaxResponse),
+			LogPerSecond: cfg.Limits.LogLines,
+		},
+	}}, nil
+}
+
+// module returns a plugin's bytes and the digest that they must have.
+func module(name string, cfg config.Plugin) (wasm []byte, digest string, err error) {
+	if cfg.Source == "" {
+		bundle, err := plugins.Find(name)
+		return bundle.Wasm, bundle.SHA256, err
+	}
+	info, err := os.Stat(cfg.Source)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading plugin %q: %w", name, err)
+	}
+	if most := plugin.DefaultLimits().MaxModule; info.Size() > most {
+		return nil, "", fmt.Errorf("reading plugin %q: %s has %d bytes; a module has at most %d", name, cfg.Source, info.Size(), most)
+	}
+	wasm, err = os.ReadFile(cfg.Source)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading plugin %q: %w", name, err)
+	}
+	return wasm, cfg.SHA256, nil
+}
+
+// positions prints a guest's complaints about its configuration against the lines of the file.
+func (h *Host) positions(name string, err error) error {
+	var refused *plugin.ConfigError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	errs := make([]error, 0, len(refused.Diagnostics))
+	for _, d := range refused.Diagnostics {
+		key := "plugins." + name + ".config"
+		if d.Key != "" {
+			key += "." + d.Key
+		}
+		at := h.cfg.Position(key).String()
+		if at != "" {
+			at += ": "
+		}
+		errs = append(errs, fmt.Errorf("%s%s: %s", at, key, d.Message))
+	}
+	return errors.Join(errs...)
+}
+
+// PluginInfo describes a plugin that was loaded.
+type PluginInfo struct {
+	Name     string       `json:"name"`
+	Manifest abi.Manifest `json:"manifest"`
+	plugin.Info
+}
+
+// Plugins describes the plugins that the host has loaded.
+func (h *Host) Plugins() []PluginInfo {
+	infos := make([]PluginInfo, 0, len(h.loaded))
+	for _, l := range h.loaded {
+		infos = append(infos, PluginInfo{Name: l.name, Manifest: l.plugin.Manifest(), Info: l.plugin.Info()})
+	}
+	return infos
+}
+
+// LedgerText says in a few words where the ledger is, for people.
+func (h *Host) LedgerText() string {
+	name := h.cfg.Ledger.Plugin
+	if len(h.loaded) == 0 {
+		return "the program's own store"
+	}
+	for _, db := range slices.Sorted(maps.Keys(h.cfg.Plugins[name].SQL)) {
+		return fmt.Sprintf("%s (plugin %s)", h.cfg.Plugins[name].SQL[db].Path, name)
+	}
+	return "plugin " + name
+}

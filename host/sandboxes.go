@@ -1,0 +1,98 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/engine"
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+)
+
+// Sandboxes returns the client that makes and resumes sandboxes. The first call starts the embedded
+// engine, or uses the one that another process runs on the same data directory; a failed start is
+// tried again by the next call.
+func (h *Host) Sandboxes(ctx context.Context) (*sandbox.Client, error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	h.mu.Lock()
+	client, closed := h.client, h.closed
+	h.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if client != nil {
+		return client, nil
+	}
+	wire, eng, err := h.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err = h.newClient(wire)
+	if err == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !h.closed {
+			h.client, h.engine = client, eng
+			return client, nil
+		}
+		err = ErrClosed
+	}
+	if eng != nil {
+		err = errors.Join(err, eng.Close(ctx))
+	}
+	return nil, err
+}
+
+// connect returns the wire client of the configured server, and the engine when it is ours.
+func (h *Host) connect(ctx context.Context) (*opensandbox.Client, *engine.Engine, error) {
+	opts := opensandbox.Options{
+		BaseURL: h.cfg.Sandbox.URL, APIKey: h.cfg.Sandbox.APIKey.Reveal(),
+		UseServerProxy: h.cfg.Sandbox.UseServerProxy, Transport: h.transport, UserAgent: "alineo-host/" + version,
+	}
+	var eng *engine.Engine
+	if h.cfg.Sandbox.URL == config.Embedded {
+		var err error
+		eng, err = engine.Open(ctx, h.engineOptions())
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w\n(alineo-host doctor tells what this machine can do)", err)
+		}
+		opts.BaseURL, opts.Transport, opts.APIKey, opts.UseServerProxy = eng.BaseURL(), eng.Transport(), "", true
+	}
+	wire, err := opensandbox.New(opts)
+	if err != nil {
+		err = fmt.Errorf("connecting to the sandbox server: %w", err)
+		if eng != nil {
+			err = errors.Join(err, eng.Close(ctx))
+		}
+		return nil, nil, err
+	}
+	return wire, eng, nil
+}
+
+func (h *Host) engineOptions() engine.Options {
+	return engine.Options{
+		DataDir: h.cfg.Engine.Data, Logger: h.log.Named("engine"), AllowReduced: h.cfg.Engine.AllowReduced,
+		Isolation: h.cfg.Engine.Isolation, Images: h.cfg.Engine.Images, InitPath: h.cfg.Engine.Init,
+	}
+}
+
+func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, error) {
+	var key ledger.DigestKey
+	if h.cfg.Ledger.DigestKey.IsSet() {
+		var err error
+		key, err = ledger.NewDigestKey(h.cfg.Ledger.DigestKeyID, []byte(h.cfg.Ledger.DigestKey.Reveal()))
+		if err != nil {
+			return nil, fmt.Errorf("using ledger.digest_key: %w", err)
+		}
+	}
+	return sandbox.New(sandbox.Options{
+		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"),
+		MaxConcurrency: h.cfg.Sandbox.MaxConcurrency, DigestKey: key,
+		Image: h.cfg.Sandbox.Image, Lifetime: time.Duration(h.cfg.Sandbox.Timeout),
+	})
+}
