@@ -11,7 +11,10 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitHost        = 125
+	exitTimeout     = 124 // the command was killed after --timeout
 	exitInterrupted = 130
+	exitSignal      = 137 // a signal ended the command
+	exitPipe        = 141 // nobody reads our output any more
 	exitTerminated  = 143
 )
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host"
 )
@@ -34,6 +35,9 @@ func run(args []string) int {
 		code = coded.code
 		err = coded.err
 	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitPipe // nobody reads; not worth a message
+	}
 	if sig := signalled(); sig != nil {
 		code = exitInterrupted
 		if sig == syscall.SIGTERM {
@@ -49,18 +53,26 @@ func run(args []string) int {
 	return code
 }
 
+// again is how long after the first signal another one counts as the same: a shell or timeout(1) may
+// send it to the process and to its group.
+const again = 500 * time.Millisecond
+
 // notify returns a context that the first SIGINT or SIGTERM ends, so that the remote command is
-// stopped and the sandbox closed; a second signal ends the program at once.
+// stopped and the sandbox closed; a later signal ends the program at once.
 func notify(parent context.Context) (ctx context.Context, stop func(), signalled func() os.Signal) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// Output into a closed pipe is an error of the write, so that the sandbox is closed. Not
+	// signal.Ignore: what is started would inherit it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	first := make(chan os.Signal, 1)
 	go func() {
 		select {
 		case sig := <-signals:
 			first <- sig
 			cancel(context.Canceled)
+			time.Sleep(again)
 			// From here on the signals have their usual effect.
 			signal.Stop(signals)
 		case <-ctx.Done():

@@ -82,9 +82,9 @@ type resultLine struct {
 func ended(result *sandbox.Result, line string) error {
 	switch {
 	case result.TimedOut:
-		return &exitError{code: 124, err: fmt.Errorf("the command ran out of time (--timeout): %s", oneLine(line, 80))}
+		return &exitError{code: exitTimeout, err: fmt.Errorf("the command ran out of time (--timeout): %s", oneLine(line, 80))}
 	case result.Signal != "":
-		return &exitError{code: 137, err: fmt.Errorf("the command was ended by a signal (%s): %s", result.Signal, oneLine(line, 80))}
+		return &exitError{code: exitSignal, err: fmt.Errorf("the command was ended by a signal (%s): %s", result.Signal, oneLine(line, 80))}
 	case result.ExitCode != 0:
 		return &exitError{code: result.ExitCode}
 	}
