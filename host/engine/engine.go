@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/lifecycle"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
 )
 
@@ -100,7 +101,7 @@ func (e *Engine) Handler() http.Handler {
 			return
 		}
 		_ = http.NewResponseController(w).EnableFullDuplex() // an answer may come before the request's end
-		guarded(e.opts.APIKey, relay).ServeHTTP(w, r)
+		lifecycle.Guard(e.opts.APIKey, relay).ServeHTTP(w, r)
 	})
 }
 

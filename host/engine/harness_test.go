@@ -237,6 +237,7 @@ func (b *testBox) must(command string) string {
 func collect(t testing.TB, rd io.Reader) result {
 	t.Helper()
 	var r result
+	var stdout, stderr strings.Builder
 	sc := bufio.NewScanner(rd)
 	sc.Buffer(nil, 128<<20)
 	for sc.Scan() {
@@ -256,9 +257,9 @@ func collect(t testing.TB, rd io.Reader) result {
 		case "init":
 			r.ID = e.Text
 		case "stdout":
-			r.Stdout += text
+			stdout.WriteString(text)
 		case "stderr":
-			r.Stderr += text
+			stderr.WriteString(text)
 		case "execution_complete":
 			r.Code = "0"
 		case "error":
@@ -268,6 +269,7 @@ func collect(t testing.TB, rd io.Reader) result {
 	if err := sc.Err(); err != nil {
 		t.Fatal(err)
 	}
+	r.Stdout, r.Stderr = stdout.String(), stderr.String()
 	return r
 }
 

@@ -54,23 +54,27 @@ func (e *heldError) Error() string {
 	return fmt.Sprintf("data directory %s is held by process %d since %s", e.dir, e.by.Pid, e.by.Since.Format(time.RFC3339))
 }
 
-func newOwner(ctx context.Context, opts Options, socket string) (o *owner, err error) {
+func newOwner(ctx context.Context, opts Options, socket string) (*owner, error) {
 	lock, err := takeLock(opts.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	o = &owner{lock: lock, socket: socket, served: make(chan struct{})}
-	defer func() {
-		if err != nil {
-			o.release()
-		}
-	}()
-	if o.program, err = reexec.Open(opts.InitPath); err != nil {
+	o := &owner{lock: lock, socket: socket, served: make(chan struct{})}
+	if err := o.start(ctx, opts); err != nil {
+		o.release()
 		return nil, err
+	}
+	return o, nil
+}
+
+// start finds out what is possible, takes over what is there, and serves.
+func (o *owner) start(ctx context.Context, opts Options) (err error) {
+	if o.program, err = reexec.Open(opts.InitPath); err != nil {
+		return err
 	}
 	can, err := decide(ctx, opts, o.program)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.level = string(can.level)
 	o.manager, err = lifecycle.Open(ctx, lifecycle.Options{
@@ -78,28 +82,28 @@ func newOwner(ctx context.Context, opts Options, socket string) (o *owner, err e
 		Landlock: can.landlock >= jail.MinLandlock, Volatile: can.volatile, Groups: can.groups, Images: opts.Images,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := writeHolder(lock, holder{Pid: os.Getpid(), Level: o.level, Since: time.Now()}); err != nil {
-		return nil, err
+	if err := writeHolder(o.lock, holder{Pid: os.Getpid(), Level: o.level, Since: time.Now()}); err != nil {
+		return err
 	}
-	o.public = lifecycle.NewServer(o.manager, opts.APIKey)
-	l, err := unixsock.Listen(socket)
+	o.public = lifecycle.Guard(opts.APIKey, lifecycle.NewServer(o.manager))
+	l, err := unixsock.Listen(o.socket)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.serve(l, opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}))
 	if can.level != jail.Namespaces {
 		opts.Logger.Warn("sandboxes run with less isolation than usual", "op", "open", "level", o.level, "err", can.why)
 	}
 	opts.Logger.Info("engine serves", "op", "open", "data", opts.DataDir, "level", o.level)
-	return o, nil
+	return nil
 }
 
 func (o *owner) serve(l net.Listener, quiet *log.Logger) {
 	// No timeouts on bodies: streams last as long as commands do.
 	o.server = &http.Server{
-		Handler: lifecycle.NewServer(o.manager, ""), ReadHeaderTimeout: 30 * time.Second,
+		Handler: lifecycle.NewServer(o.manager), ReadHeaderTimeout: 30 * time.Second,
 		ConnState: o.conns.note, ErrorLog: quiet,
 	}
 	go func() {

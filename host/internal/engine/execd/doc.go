@@ -1,7 +1,7 @@
 // Package execd is the server inside a sandbox: it runs commands and handles
 // files, and speaks the wire of OpenSandbox's execd.
 //
-//	table := execd.NewTable(spawn)       // reaps every child of this process
+//	table := execd.NewTable(spawn, limit) // reaps every child of this process
 //	srv := execd.New(execd.Options{Env: env, Dir: "/workspace", Table: table})
 //	err := (&http.Server{Handler: srv}).Serve(listener)
 //

@@ -17,6 +17,7 @@ type Table struct {
 	mu      sync.Mutex // held from fork to registration
 	running map[int]*Process
 	spawn   func(func())
+	started func(pid int)
 	signals chan os.Signal
 	stop    chan struct{}
 	done    chan struct{}
@@ -35,11 +36,12 @@ type Process struct {
 
 // NewTable starts reaping. Each process is started inside a call of spawn,
 // which runs a function on a thread of the caller's choice: a child has that
-// thread's capabilities.
-func NewTable(spawn func(func())) *Table {
+// thread's capabilities. started is told of each at once.
+func NewTable(spawn func(func()), started func(pid int)) *Table {
 	t := &Table{
 		running: map[int]*Process{},
 		spawn:   spawn,
+		started: started,
 		signals: make(chan os.Signal, 1),
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
@@ -102,6 +104,7 @@ func (t *Table) Start(path string, argv []string, attr *syscall.ProcAttr) (*Proc
 	if err != nil {
 		return nil, &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}
+	t.started(pid)
 	p := &Process{Pid: pid, Done: make(chan struct{}), table: t}
 	t.running[pid] = p
 	return p, nil

@@ -108,7 +108,7 @@ func (g *guest) serve(l net.Listener) error {
 		for range ignored { //nolint:revive // dropping them is the point
 		}
 	}()
-	g.table = execd.NewTable(g.onMain)
+	g.table = execd.NewTable(g.onMain, func(pid int) { jail.Limit(&g.config.Jail, pid) })
 	dir, err := g.directory()
 	if err != nil {
 		return err

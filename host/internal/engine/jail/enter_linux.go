@@ -72,14 +72,18 @@ func enterDirectory(spec *Spec) error {
 	return nil
 }
 
-// setLimits sets the soft limits that stand in for control groups.
-func setLimits(spec *Spec) error {
+// Limit bounds the memory of a process that has just been started and of
+// those that it will start. The init itself can't live with such a limit:
+// its runtime claims more than it uses.
+func Limit(spec *Spec, pid int) {
 	if spec.MaxMemory > 0 {
 		l := unix.Rlimit{Cur: spec.MaxMemory, Max: spec.MaxMemory}
-		if err := unix.Setrlimit(unix.RLIMIT_DATA, &l); err != nil {
-			return fmt.Errorf("limiting memory: %w", err)
-		}
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &l, nil) // it may have ended
 	}
+}
+
+// setLimits sets the soft limits that stand in for control groups.
+func setLimits(spec *Spec) error {
 	if spec.MaxProcesses > 0 {
 		l := unix.Rlimit{Cur: spec.MaxProcesses, Max: spec.MaxProcesses}
 		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &l); err != nil {

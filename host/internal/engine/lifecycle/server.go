@@ -2,35 +2,28 @@ package lifecycle
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/hex"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // Server is the lifecycle API of a Manager. It is safe for concurrent use.
-type Server struct {
-	m   *Manager
-	key string
-}
+type Server struct{ m *Manager }
 
-// NewServer makes the handler. With a key, requests must carry it.
-func NewServer(m *Manager, key string) *Server { return &Server{m: m, key: key} }
+// NewServer makes the handler. It lets everybody in: see Guard.
+func NewServer(m *Manager) *Server { return &Server{m: m} }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Request-ID", requestID(r))
+	if w.Header().Get(requestIDHeader) == "" {
+		w.Header().Set(requestIDHeader, requestID(r))
+	}
 	path, _ := strings.CutPrefix(r.URL.Path, "/v1")
 	if path == "" || path[0] != '/' {
 		path = r.URL.Path
 	}
 	route, methods := s.route(path)
-	if err := s.authorize(r, path, route != nil && route.open); err != nil {
-		writeError(w, err)
-		return
-	}
 	if route == nil {
 		if p := strings.TrimSuffix(path, "/"); p != path && p != "" {
 			if _, there := s.route(p); there != nil {
@@ -58,23 +51,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // route is what a path leads to.
-type route struct {
-	name string
-	open bool // needs no key
-}
+type route struct{ name string }
 
 // route finds a path's handlers by method; nil when there is nothing.
 func (s *Server) route(path string) (*route, map[string]handler) {
 	seg := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case path == "/health":
-		return &route{"/health", true}, map[string]handler{http.MethodGet: health}
+		return &route{"/health"}, map[string]handler{http.MethodGet: health}
 	case path == "/sandboxes":
-		return &route{path, false}, map[string]handler{http.MethodPost: s.createSandbox, http.MethodGet: s.listSandboxes}
+		return &route{path}, map[string]handler{http.MethodPost: s.createSandbox, http.MethodGet: s.listSandboxes}
 	case path == "/snapshots":
-		return &route{path, false}, map[string]handler{http.MethodGet: s.listSnapshots}
+		return &route{path}, map[string]handler{http.MethodGet: s.listSnapshots}
 	case len(seg) == 2 && seg[0] == "snapshots" && seg[1] != "":
-		return &route{"/snapshots/{id}", false}, map[string]handler{
+		return &route{"/snapshots/{id}"}, map[string]handler{
 			http.MethodGet:    s.withID(seg[1], s.getSnapshot),
 			http.MethodDelete: s.withID(seg[1], s.deleteSnapshot),
 		}
@@ -87,22 +77,21 @@ func (s *Server) route(path string) (*route, map[string]handler) {
 func (s *Server) sandboxRoute(id string, rest []string) (*route, map[string]handler) {
 	switch {
 	case len(rest) == 0:
-		return &route{"/sandboxes/{id}", false}, map[string]handler{
+		return &route{"/sandboxes/{id}"}, map[string]handler{
 			http.MethodGet:    s.withID(id, s.getSandbox),
 			http.MethodDelete: s.withID(id, s.deleteSandbox),
 		}
 	case len(rest) == 1 && rest[0] == "renew-expiration":
-		return &route{"/sandboxes/{id}/renew-expiration", false}, map[string]handler{http.MethodPost: s.withID(id, s.renew)}
+		return &route{"/sandboxes/{id}/renew-expiration"}, map[string]handler{http.MethodPost: s.withID(id, s.renew)}
 	case len(rest) == 1 && rest[0] == "snapshots":
-		return &route{"/sandboxes/{id}/snapshots", false}, map[string]handler{http.MethodPost: s.withID(id, s.createSnapshot)}
+		return &route{"/sandboxes/{id}/snapshots"}, map[string]handler{http.MethodPost: s.withID(id, s.createSnapshot)}
 	case len(rest) == 2 && rest[0] == "endpoints" && rest[1] != "":
-		return &route{"/sandboxes/{id}/endpoints/{port}", false}, map[string]handler{
+		return &route{"/sandboxes/{id}/endpoints/{port}"}, map[string]handler{
 			http.MethodGet: func(w http.ResponseWriter, r *http.Request) error { return s.endpoint(w, r, id, rest[1]) },
 		}
 	case len(rest) >= 2 && rest[0] == "proxy" && rest[1] != "":
 		h := func(w http.ResponseWriter, r *http.Request) error { return s.proxy(w, r, id, rest[1]) }
-		_, err := strconv.ParseUint(rest[1], 10, 64)
-		return &route{"/sandboxes/{id}/proxy/{port}", err == nil}, map[string]handler{
+		return &route{"/sandboxes/{id}/proxy/{port}"}, map[string]handler{
 			http.MethodGet: h, http.MethodPost: h, http.MethodPut: h, http.MethodDelete: h, http.MethodPatch: h,
 		}
 	}
@@ -118,29 +107,11 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// keyHeader carries the API key.
-const keyHeader = "OPEN-SANDBOX-API-KEY"
-
-func (s *Server) authorize(r *http.Request, path string, open bool) error {
-	if s.key == "" || strings.HasPrefix(r.URL.Path, "/health") {
-		return nil
-	}
-	if open && !strings.Contains(path, "..") {
-		return nil
-	}
-	given := r.Header.Get(keyHeader)
-	if given == "" {
-		return problem(http.StatusUnauthorized, codeMissingKey, "Authentication credentials are missing. Provide API key via %s header.", keyHeader)
-	}
-	if subtle.ConstantTimeCompare([]byte(given), []byte(s.key)) != 1 {
-		return problem(http.StatusUnauthorized, codeInvalidKey, "Authentication credentials are invalid. Check your API key and try again.")
-	}
-	return nil
-}
+const requestIDHeader = "X-Request-ID"
 
 // requestID is the client's, or a new one.
 func requestID(r *http.Request) string {
-	if id := strings.TrimSpace(r.Header.Get("X-Request-ID")); id != "" {
+	if id := strings.TrimSpace(r.Header.Get(requestIDHeader)); id != "" {
 		return id
 	}
 	var b [16]byte
