@@ -27,14 +27,15 @@ func (m *SandboxKey) merge(src []byte) error {
 	return r.err
 }
 
-func appendKey(dst []byte, field uint32, key *SandboxKey) []byte {
+// appendKey writes a key as field 1, which it is of every request that has one.
+func appendKey(dst []byte, key *SandboxKey) []byte {
 	start := len(dst)
-	dst, body := begin(dst, field)
+	dst, body := begin(dst, 1)
 	return endNonEmpty(key.AppendTo(dst), start, body)
 }
 
 // AppendTo implements Message.
-func (m *LedgerOpenRequest) AppendTo(dst []byte) []byte { return appendKey(dst, 1, &m.Key) }
+func (m *LedgerOpenRequest) AppendTo(dst []byte) []byte { return appendKey(dst, &m.Key) }
 
 // Unmarshal implements Message.
 func (m *LedgerOpenRequest) Unmarshal(src []byte) error {
@@ -138,7 +139,7 @@ func (m *LedgerAppendReply) Unmarshal(src []byte) error {
 
 // AppendTo implements Message.
 func (m *LedgerReadRequest) AppendTo(dst []byte) []byte {
-	dst = appendKey(dst, 1, &m.Key)
+	dst = appendKey(dst, &m.Key)
 	dst = appendBytes(dst, 2, m.Cursor)
 	dst = appendUint(dst, 3, m.Limit)
 	return appendUint(dst, 4, m.MaxBytes)
@@ -196,7 +197,7 @@ func (m *RowsReply) Unmarshal(src []byte) error {
 
 // AppendTo implements Message.
 func (m *LastCheckpointRequest) AppendTo(dst []byte) []byte {
-	return appendString(appendKey(dst, 1, &m.Key), 2, m.Tag)
+	return appendString(appendKey(dst, &m.Key), 2, m.Tag)
 }
 
 // Unmarshal implements Message.

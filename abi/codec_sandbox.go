@@ -1,7 +1,7 @@
 package abi
 
 // AppendTo implements Message.
-func (m *SandboxRequest) AppendTo(dst []byte) []byte { return appendKey(dst, 1, &m.Key) }
+func (m *SandboxRequest) AppendTo(dst []byte) []byte { return appendKey(dst, &m.Key) }
 
 // Unmarshal implements Message.
 func (m *SandboxRequest) Unmarshal(src []byte) error {

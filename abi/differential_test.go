@@ -3,6 +3,7 @@ package abi_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -21,10 +22,7 @@ var errNotAValue = errors.New("not a tagged value")
 // order of the struct's fields, names are the same words.
 func TestSchemaIsTheTypes(t *testing.T) {
 	t.Parallel()
-	left := map[string]protoreflect.MessageDescriptor{}
-	for name, desc := range schema(t) {
-		left[name] = desc
-	}
+	left := maps.Clone(schema(t))
 	for _, m := range allMessages() {
 		name := messageName(m)
 		desc := left[name]

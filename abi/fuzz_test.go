@@ -55,8 +55,8 @@ func footprint(v reflect.Value) int {
 	total := 0
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			total += footprint(v.Field(i))
+		for _, field := range v.Fields() {
+			total += footprint(field)
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {

@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -85,7 +86,7 @@ func must(parts []part, whole []byte) []part {
 	for _, p := range parts {
 		b = append(b, p.wire...)
 	}
-	if string(b) != string(whole) {
+	if !bytes.Equal(b, whole) {
 		panic(fmt.Sprintf("an example is %x, the codec makes %x", b, whole))
 	}
 	return parts
@@ -212,7 +213,7 @@ func TestManualNamesEverything(t *testing.T) {
 	var wanted []string
 	for op := range abi.Op(0x2000) {
 		if name := op.String(); !strings.HasPrefix(name, "0x") {
-			wanted = append(wanted, fmt.Sprintf("| `0x%02x` | `%s` |", uint32(op), name), "**"+name+"**")
+			wanted = append(wanted, fmt.Sprintf("| `0x%02x` | %#q |", uint32(op), name), "**"+name+"**")
 		}
 	}
 	for _, key := range []string{abi.DetailEntry, abi.DetailSegment, abi.DetailStep, abi.DetailRow, abi.DetailKey} {

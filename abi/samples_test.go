@@ -13,8 +13,6 @@ type sample struct {
 	message abi.Message
 }
 
-func ptr[T any](v T) *T { return &v }
-
 const nasty = "Zürich\x00 日本語 🦀 \"quoted\"\n"
 
 // samples covers every message: empty, typical and at its limits.
@@ -75,9 +73,9 @@ func samples() []sample {
 		{"FindSandboxRequest/empty", &abi.FindSandboxRequest{}},
 		{"FindSandboxRequest/typical", &abi.FindSandboxRequest{SandboxID: "sb-1"}},
 		{"ListSandboxesRequest/empty", &abi.ListSandboxesRequest{}},
-		{"ListSandboxesRequest/zeros", &abi.ListSandboxesRequest{Limit: ptr(uint64(0)), Before: ptr(int64(0))}},
-		{"ListSandboxesRequest/typical", &abi.ListSandboxesRequest{Name: "build", Status: "running", Limit: ptr(uint64(50)), Before: ptr(int64(1764432000123))}},
-		{"ListSandboxesRequest/limits", &abi.ListSandboxesRequest{Limit: ptr(uint64(math.MaxUint64)), Before: ptr(int64(-1)), RunID: nasty, ResourceID: "r", TeamID: "t", Cursor: []byte{0}}},
+		{"ListSandboxesRequest/zeros", &abi.ListSandboxesRequest{Limit: new(uint64(0)), Before: new(int64(0))}},
+		{"ListSandboxesRequest/typical", &abi.ListSandboxesRequest{Name: "build", Status: "running", Limit: new(uint64(50)), Before: new(int64(1764432000123))}},
+		{"ListSandboxesRequest/limits", &abi.ListSandboxesRequest{Limit: new(uint64(math.MaxUint64)), Before: new(int64(-1)), RunID: nasty, ResourceID: "r", TeamID: "t", Cursor: []byte{0}}},
 		{"DeleteReply/empty", &abi.DeleteReply{}},
 		{"DeleteReply/typical", &abi.DeleteReply{Rows: 128}},
 		{"EnvironmentRequest/empty", &abi.EnvironmentRequest{}},
@@ -90,7 +88,7 @@ func samples() []sample {
 			{
 				SQL:     "UPDATE heads SET epoch = ?1 WHERE name = ?2",
 				Params:  []abi.SQLParam{{Value: abi.Int(-3)}, {Value: abi.Text("build")}},
-				Expect:  ptr(uint64(1)),
+				Expect:  new(uint64(1)),
 				Batch:   2,
 				Result:  abi.ResultHandle,
 				MaxRows: 10, MaxBytes: 1 << 20,
@@ -104,10 +102,10 @@ func samples() []sample {
 				ManyRows: 2,
 			},
 		}}},
-		{"SQLExec/readonly", &abi.SQLExec{Database: "ledger", ReadOnly: true, Steps: []abi.SQLStep{{}, {SQL: "SELECT 1", Expect: ptr(uint64(0)), Result: abi.ResultInline}, {}}}},
+		{"SQLExec/readonly", &abi.SQLExec{Database: "ledger", ReadOnly: true, Steps: []abi.SQLStep{{}, {SQL: "SELECT 1", Expect: new(uint64(0)), Result: abi.ResultInline}, {}}}},
 		{"SQLStep/empty", &abi.SQLStep{}},
 		{"SQLStep/limits", &abi.SQLStep{
-			SQL: long, Params: []abi.SQLParam{{}, {}}, Batch: math.MaxUint64, ManySQL: nasty, ManyRows: math.MaxUint64, Expect: ptr(uint64(math.MaxUint64)),
+			SQL: long, Params: []abi.SQLParam{{}, {}}, Batch: math.MaxUint64, ManySQL: nasty, ManyRows: math.MaxUint64, Expect: new(uint64(math.MaxUint64)),
 			MismatchCode: math.MaxInt32, MismatchMessage: nasty, Result: math.MaxInt32, MaxRows: math.MaxUint64, MaxBytes: math.MaxUint64,
 		}},
 		{"SQLParam/null", &abi.SQLParam{}},

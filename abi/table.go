@@ -1,9 +1,6 @@
 package abi
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 const (
 	// TableHeader is the size of a table's header, bytes: rows and columns, u32 little-endian each.
@@ -15,8 +12,8 @@ const (
 // AppendTableHeader appends the header of a table, whose rows*columns values then follow in row
 // order.
 func AppendTableHeader(dst []byte, rows, columns uint32) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, rows)
-	return binary.LittleEndian.AppendUint32(dst, columns)
+	dst = appendU32(dst, rows)
+	return appendU32(dst, columns)
 }
 
 // AppendValue appends one tagged value. Text, json and blob must be shorter than 4 GiB.
@@ -25,16 +22,16 @@ func AppendValue(dst []byte, v Value) []byte {
 	case KindNull:
 		return append(dst, 0)
 	case KindInt:
-		return binary.LittleEndian.AppendUint64(append(dst, byte(KindInt)), uint64(v.Int))
+		return appendU64(append(dst, byte(KindInt)), uint64(v.Int))
 	case KindReal:
-		return binary.LittleEndian.AppendUint64(append(dst, byte(KindReal)), math.Float64bits(v.Real))
+		return appendU64(append(dst, byte(KindReal)), math.Float64bits(v.Real))
 	case KindBool:
 		if v.Int != 0 {
 			return append(dst, byte(KindBool), 1)
 		}
 		return append(dst, byte(KindBool), 0)
 	default:
-		dst = binary.LittleEndian.AppendUint32(append(dst, byte(v.Kind)), uint32(len(v.Bytes)))
+		dst = appendU32(append(dst, byte(v.Kind)), uint32(len(v.Bytes)))
 		return append(dst, v.Bytes...)
 	}
 }
@@ -69,7 +66,7 @@ func sizeValue(b []byte, at int) (end int, reason string) {
 		if left < 4 {
 			return 0, reasonShort
 		}
-		size := binary.LittleEndian.Uint32(b[at+1:])
+		size := u32(b[at+1:])
 		if uint64(size) > uint64(left-4) {
 			return 0, reasonShort
 		}
@@ -96,9 +93,9 @@ func valueAt(b []byte, at, end int) Value {
 	case KindNull:
 		return Null
 	case KindInt:
-		return Value{Kind: KindInt, Int: int64(binary.LittleEndian.Uint64(b[at+1:]))}
+		return Value{Kind: KindInt, Int: int64(u64(b[at+1:]))}
 	case KindReal:
-		return Value{Kind: KindReal, Real: math.Float64frombits(binary.LittleEndian.Uint64(b[at+1:]))}
+		return Value{Kind: KindReal, Real: math.Float64frombits(u64(b[at+1:]))}
 	case KindBool:
 		return Value{Kind: KindBool, Int: int64(b[at+1])}
 	default:
@@ -112,7 +109,7 @@ func parseHeader(b []byte) (rows, columns int, err error) {
 	if len(b) < TableHeader {
 		return 0, 0, &MalformedError{Subject: "table", Reason: "shorter than its header"}
 	}
-	r, c := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	r, c := u32(b), u32(b[4:])
 	switch {
 	case c > MaxColumns:
 		return 0, 0, &MalformedError{Subject: "table", Offset: 4, Reason: "too many columns"}
@@ -166,6 +163,26 @@ func (w *TableWriter) Bytes() []byte {
 	for w.columns > 0 && w.cells%uint64(w.columns) != 0 {
 		w.Value(Null)
 	}
-	binary.LittleEndian.PutUint32(w.buf[w.start:], uint32(w.Rows()))
+	appendU32(w.buf[:w.start], uint32(w.Rows()))
 	return w.buf
+}
+
+// encoding/binary does the next four, but brings reflect along, which guests should not have to carry.
+
+func u32(b []byte) uint32 {
+	_ = b[3]
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+func u64(b []byte) uint64 {
+	_ = b[7]
+	return uint64(u32(b)) | uint64(u32(b[4:]))<<32
+}
+
+func appendU32(dst []byte, v uint32) []byte {
+	return append(dst, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+}
+
+func appendU64(dst []byte, v uint64) []byte {
+	return append(dst, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56))
 }

@@ -72,7 +72,7 @@ func ourTree(v reflect.Value, desc protoreflect.MessageDescriptor) map[string]an
 		if field == nil {
 			panic(fmt.Sprintf("%s has no field %d", desc.Name(), i+1))
 		}
-		if value, ok := f.Interface().(abi.Value); ok {
+		if value, ok := reflect.TypeAssert[abi.Value](f); ok {
 			if value.Kind != abi.KindNull {
 				tree[string(field.Name())] = valueTree(value)
 			}

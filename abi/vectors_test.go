@@ -172,12 +172,11 @@ func malformedVectors() []malformedVector {
 	for _, s := range malformedTables() {
 		all = append(all, malformedVector{s.name, "table", hex.EncodeToString(s.wire)})
 	}
-	for _, s := range []malformedVector{
-		{"empty", "frame", ""}, {"status of two", "frame", "02"}, {"error message cut off", "frame", "0108"},
-	} {
-		all = append(all, s)
-	}
-	return all
+	return append(all,
+		malformedVector{"empty", "frame", ""},
+		malformedVector{"status of two", "frame", "02"},
+		malformedVector{"error message cut off", "frame", "0108"},
+	)
 }
 
 func tableVectors(t *testing.T) []tableVector {

@@ -172,7 +172,7 @@ func (r *reader) within(n, limit int) bool {
 
 // skip passes over a field that this version does not know.
 func (r *reader) skip() {
-	n := 0
+	var n int
 	switch r.tag & 7 {
 	case wireVarint:
 		r.varint()

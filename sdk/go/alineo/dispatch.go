@@ -23,7 +23,14 @@ func (g *instance) dispatch(op abi.Op, body []byte) []byte {
 			return g.ok(nil)
 		}
 		return g.done(p.Close())
+	default:
+		return g.group(op, body)
 	}
+}
+
+// group runs an operation of one of the plugin's groups.
+func (g *instance) group(op abi.Op, body []byte) []byte {
+	p := &g.plugin
 	if p.Ledger != nil {
 		if frame := g.ledger(p.Ledger, op, body); frame != nil {
 			return frame

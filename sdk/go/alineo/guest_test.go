@@ -1,3 +1,5 @@
+//go:build !wasip1 && !tinygo.wasm
+
 package alineo
 
 import (
@@ -122,50 +124,62 @@ func (r *recorder) Open(m *abi.LedgerOpenRequest) (*abi.Head, error) {
 	r.note("Open", m.Key)
 	return nil, nil
 }
+
 func (r *recorder) Append(m *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error) {
 	r.note("Append", m.Entries)
 	return nil, nil
 }
+
 func (r *recorder) Read(m *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	r.note("Read", m.Key, m.Limit)
 	return nil, nil
 }
+
 func (r *recorder) LastCheckpoint(m *abi.LastCheckpointRequest) (*abi.RowsReply, error) {
 	r.note("LastCheckpoint", m.Key, m.Tag)
 	return nil, nil
 }
+
 func (r *recorder) ListCheckpoints(m *abi.SandboxRequest) (*abi.RowsReply, error) {
 	r.note("ListCheckpoints", m.Key)
 	return nil, nil
 }
+
 func (r *recorder) ListSandboxes(m *abi.ListSandboxesRequest) (*abi.RowsReply, error) {
 	r.note("ListSandboxes", m.Status)
 	return nil, nil
 }
+
 func (r *recorder) GetSandbox(m *abi.SandboxRequest) (*abi.RowsReply, error) {
 	r.note("GetSandbox", m.Key)
 	return nil, nil
 }
+
 func (r *recorder) FindSandbox(m *abi.FindSandboxRequest) (*abi.RowsReply, error) {
 	r.note("FindSandbox", m.SandboxID)
 	return nil, nil
 }
+
 func (r *recorder) DeleteSandbox(m *abi.SandboxRequest) (*abi.DeleteReply, error) {
 	r.note("DeleteSandbox", m.Key)
 	return nil, nil
 }
+
 func (r *recorder) GetEnvironment(m *abi.EnvironmentRequest) (*abi.Environment, error) {
 	r.note("GetEnvironment", m.Name)
 	return nil, nil
 }
+
 func (r *recorder) SaveEnvironment(m *abi.Environment) error {
 	r.note("SaveEnvironment", m.Name)
 	return nil
 }
+
 func (r *recorder) DeleteEnvironment(m *abi.EnvironmentRequest) error {
 	r.note("DeleteEnvironment", m.Name)
 	return nil
 }
+
 func (r *recorder) ListEnvironments() (*abi.RowsReply, error) {
 	r.note("ListEnvironments")
 	return nil, nil
@@ -211,7 +225,7 @@ func TestErrorsCross(t *testing.T) {
 		"panic text":    {func() (string, error) { panic("oh") }, abi.CodeInternal, "panic in health: oh"},
 		"panic error":   {func() (string, error) { panic(errors.New("oh no")) }, abi.CodeInternal, "panic in health: oh no"},
 		"panic value":   {func() (string, error) { panic(7) }, abi.CodeInternal, "panic in health: a value that is neither an error nor a string"},
-		"panic runtime": {func() (string, error) { var s []int; return "", fmt.Errorf("%d", s[len(own.Message)]) }, abi.CodeInternal, "index out of range"},
+		"panic runtime": {func() (string, error) { return "", fmt.Errorf("%d", []int{1}[len(own.Message)]) }, abi.CodeInternal, "index out of range"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			serveTest(t, Plugin{Health: c.health}, nil)
@@ -305,7 +319,7 @@ func TestLogAndCallInfo(t *testing.T) {
 	if len(host.lines) != 1 || host.lines[0] != "4 careful" {
 		t.Errorf("log lines %q", host.lines)
 	}
-	if info.ID == 0 || info.Deadline != 0 {
+	if info.ID == 0 || info.DeadlineMS != 0 {
 		t.Errorf("the call is %+v", info)
 	}
 }

@@ -2,7 +2,6 @@ package alineo
 
 import (
 	"strings"
-	"time"
 
 	"github.com/alineo-labs/alineo-host/abi"
 )
@@ -25,15 +24,15 @@ func Log(level Level, line string) { guest.log(level, line) }
 
 // CallInfo says what the host told about the running call.
 type CallInfo struct {
-	ID          uint64        // unique within the host's life
-	Deadline    time.Duration // that was left when the call was made, 0 is none
-	Traceparent string        // W3C trace context, or empty; valid until the call's end
+	ID          uint64 // unique within the host's life
+	DeadlineMS  uint64 // milliseconds that were left when the call was made, 0 is none
+	Traceparent string // W3C trace context, or empty; valid until the call's end
 }
 
 // CurrentCall returns what is known of the running call.
 func CurrentCall() CallInfo {
 	e := &guest.envelope
-	return CallInfo{ID: e.CallID, Deadline: time.Duration(e.DeadlineMS) * time.Millisecond, Traceparent: e.Traceparent}
+	return CallInfo{ID: e.CallID, DeadlineMS: e.DeadlineMS, Traceparent: e.Traceparent}
 }
 
 // Invoke asks the host for any operation, also for one that this SDK has no function for. The reply
@@ -57,7 +56,7 @@ func (g *instance) invoke(op abi.Op, req abi.Message) ([]byte, error) {
 	status, size := g.platform.call(op, g.ask)
 	body := g.answers.take(size)
 	if size > 0 {
-		g.platform.take(body)
+		g.take(body)
 	}
 	if status == abi.CodeOK {
 		return body, nil

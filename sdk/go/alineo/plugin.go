@@ -1,6 +1,10 @@
 package alineo
 
-import "github.com/alineo-labs/alineo-host/abi"
+import (
+	"slices"
+
+	"github.com/alineo-labs/alineo-host/abi"
+)
 
 // Plugin is what a guest is: its manifest and what it can do. What is nil the guest does not have;
 // the host is answered "unsupported".
@@ -58,10 +62,8 @@ func Serve(p Plugin) {
 }
 
 func withKind(kinds []string, kind string) []string {
-	for _, k := range kinds {
-		if k == kind {
-			return kinds
-		}
+	if slices.Contains(kinds, kind) {
+		return kinds
 	}
-	return append(kinds[:len(kinds):len(kinds)], kind)
+	return append(slices.Clip(kinds), kind)
 }

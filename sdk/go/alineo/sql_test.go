@@ -1,3 +1,5 @@
+//go:build !wasip1 && !tinygo.wasm
+
 package alineo
 
 import (
@@ -26,8 +28,14 @@ func TestSteps(t *testing.T) {
 		"query": {
 			Query("SELECT ?", Int(-1), Text("a"), Blob([]byte{1}), JSON([]byte("{}")), Real(1.5), Bool(true), Null(), Result(2, 3)).Limit(10, 20),
 			abi.SQLStep{SQL: "SELECT ?", Result: abi.ResultInline, MaxRows: 10, MaxBytes: 20, Params: []abi.SQLParam{
-				{Value: abi.Int(-1)}, {Value: abi.Text("a")}, {Value: abi.Blob([]byte{1})}, {Value: abi.JSON([]byte("{}"))},
-				{Value: abi.Real(1.5)}, {Value: abi.Bool(true)}, {}, {Kind: abi.ParamResult, Step: 2, Column: 3},
+				{Value: abi.Int(-1)},
+				{Value: abi.Text("a")},
+				{Value: abi.Blob([]byte{1})},
+				{Value: abi.JSON([]byte("{}"))},
+				{Value: abi.Real(1.5)},
+				{Value: abi.Bool(true)},
+				{},
+				{Kind: abi.ParamResult, Step: 2, Column: 3},
 			}},
 		},
 		"keep": {

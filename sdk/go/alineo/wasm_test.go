@@ -1,3 +1,5 @@
+//go:build !wasip1 && !tinygo.wasm
+
 package alineo_test
 
 import (
@@ -217,6 +219,23 @@ func BenchmarkEchoInWebAssembly(b *testing.B) {
 		frame, _ := h.mod.Memory().Read(uint32(stack[0]>>32), uint32(stack[0]))
 		if _, err := abi.ParseFrame(frame); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestGuestsStaySmall keeps what weighs most in a guest out of the SDK.
+func TestGuestsStaySmall(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.FieldsSeq(string(out)) {
+		switch dep {
+		case "fmt", "reflect", "encoding/json", "encoding/binary", "time", "os", "regexp":
+			t.Errorf("the SDK imports %s", dep)
 		}
 	}
 }
