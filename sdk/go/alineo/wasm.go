@@ -35,15 +35,15 @@ func (platform) log(level Level, line string) {
 }
 
 //go:wasmexport alineo_abi_v1
-func exportMarker() {} //nolint:unused // the host looks for it
+func exportMarker() {}
 
 //go:wasmexport alineo_buffer
-func exportBuffer(size uint32) uint32 { //nolint:unused // the host calls it
+func exportBuffer(size uint32) uint32 {
 	return address(guest.buffer(size))
 }
 
 //go:wasmexport alineo_call
-func exportCall(op, size uint32) uint64 { //nolint:unused // the host calls it
+func exportCall(op, size uint32) uint64 {
 	frame := guest.call(abi.Op(op), size)
 	return uint64(address(frame))<<32 | uint64(uint32(len(frame)))
 }
