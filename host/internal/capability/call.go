@@ -18,15 +18,27 @@ type Rows interface {
 	Value(row, column int) abi.Value
 }
 
+// RowReader is what Rows may have beside: all cells of a row at a time. A batch that has it is bound
+// to statements some percent faster.
+type RowReader interface {
+	Rows
+	// ReadRow sets dst, which has Columns elements, to the cells of a row, views as those of Value.
+	ReadRow(row int, dst []abi.Value)
+}
+
 // Call is what one call to a guest may name by handle. Handles die with the call. A Call is used by
 // one goroutine at a time; its zero value is ready.
 type Call struct {
 	rows []Rows
+	few  [4]Rows // where rows begins, so that most calls allocate nothing more
 	kept int64
 }
 
 // Put lends rows to the guest for the rest of the call and returns their handle, never 0.
 func (c *Call) Put(rows Rows) uint64 {
+	if c.rows == nil {
+		c.rows = c.few[:0]
+	}
 	c.rows = append(c.rows, rows)
 	return uint64(len(c.rows))
 }

@@ -68,6 +68,13 @@ func (p *Page) Value(row, column int) abi.Value {
 	}
 }
 
+// ReadRow implements RowReader.
+func (p *Page) ReadRow(row int, dst []abi.Value) {
+	for column := range dst {
+		dst[column] = p.Value(row, column)
+	}
+}
+
 // Memory returns the bytes that the page holds on to.
 func (p *Page) Memory() int64 {
 	return int64(cap(p.data)) + int64(cap(p.cells))*16

@@ -113,6 +113,15 @@ func (r *benchEntries) Value(row, column int) abi.Value {
 	}
 }
 
+func (r *benchEntries) ReadRow(row int, dst []abi.Value) {
+	e := &r.events[row]
+	_ = dst[7]
+	dst[0], dst[1] = abi.Text(e.sandbox), abi.Text(e.name)
+	dst[2], dst[3] = abi.Int(e.step), abi.Null
+	dst[4], dst[5] = abi.Text(e.event), abi.JSON(e.payload)
+	dst[6], dst[7] = abi.Null, abi.Int(e.ts)
+}
+
 func (r *benchParts) Len() int     { return len(r.parts) }
 func (r *benchParts) Columns() int { return 6 }
 

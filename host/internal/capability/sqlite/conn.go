@@ -8,6 +8,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/alineo-labs/alineo-host/abi"
 )
 
 // scratchSize is enough for two out-parameters and for a list of two variable arguments.
@@ -31,6 +33,7 @@ type conn struct {
 	// Of the running program; their memory serves the next one.
 	results []result
 	sources []source
+	cells   []abi.Value
 }
 
 // rest lets go of what the last program left: rows, and views of its text.
@@ -38,6 +41,7 @@ func (c *conn) rest() {
 	c.hooks.done, c.hooks.denied = nil, ""
 	clear(c.results)
 	clear(c.sources)
+	clear(c.cells)
 }
 
 // connOptions say what kind of connection to open.

@@ -17,6 +17,7 @@ type program struct {
 	call    *capability.Call
 	results []result
 	sources []source
+	reader  capability.RowReader // the running step's batch, when it is one
 
 	byRow      bool // no many-row forms
 	mismatched bool // the failure is a step's own: it did not do what it was expected to

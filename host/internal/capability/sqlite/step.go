@@ -27,7 +27,7 @@ type source struct {
 // step runs one step.
 func (p *program) step(i int) *abi.Error {
 	step := &p.exec.Steps[i]
-	p.conn.hooks.denied = ""
+	p.conn.hooks.denied, p.reader = "", nil
 	if step.Result > abi.ResultHandle {
 		return at(newError(abi.CodeInvalid, fmt.Sprintf("the place %d for rows is unknown", step.Result)), i, -1)
 	}
@@ -74,6 +74,11 @@ func (p *program) batch(step *abi.SQLStep) (capability.Rows, *abi.Error) {
 // each runs a step for every row of its batch.
 func (p *program) each(i int, single *stmt, rows capability.Rows) *abi.Error {
 	step := &p.exec.Steps[i]
+	p.reader, _ = rows.(capability.RowReader)
+	if p.reader != nil {
+		columns := rows.Columns()
+		p.conn.cells = slices.Grow(p.conn.cells[:0], columns)[:columns]
+	}
 	row, n := 0, rows.Len()
 	if step.ManySQL != "" && !p.byRow && step.ManyRows > 1 && step.ManyRows <= uint64(n) {
 		group := int(step.ManyRows)
@@ -180,22 +185,29 @@ func (p *program) once(i int, st *stmt, rows capability.Rows, row, count int) *a
 }
 
 // bind sets every parameter of a statement. This loop is where a batch spends its time outside of
-// SQLite: nothing in it allocates, and values go from function to function in registers.
+// SQLite: nothing in it allocates, and a RowReader's cells are not copied.
 func (p *program) bind(st *stmt, rows capability.Rows, row, count int) *abi.Error {
-	c, sources := p.conn, p.sources
+	c, sources, cells := p.conn, p.sources, p.conn.cells
 	for s := range sources {
 		sources[s].from = nil // what was staged before is gone
 	}
 	index := int32(0)
 	for r := row; r < row+count; r++ {
+		if p.reader != nil {
+			p.reader.ReadRow(r, cells)
+		}
 		for s := range sources {
 			index++
-			src := &sources[s]
 			var rc int32
-			if src.column >= 0 {
-				rc = c.bind(st.handle, index, rows.Value(r, src.column), src)
-			} else {
-				rc = c.bind(st.handle, index, *src.fixed, src)
+			src := &sources[s]
+			switch {
+			case src.column < 0:
+				rc = c.bind(st.handle, index, src.fixed, src)
+			case p.reader != nil:
+				rc = c.bind(st.handle, index, &cells[src.column], src)
+			default:
+				v := rows.Value(r, src.column)
+				rc = c.bind(st.handle, index, &v, src)
 			}
 			if rc != lib.SQLITE_OK {
 				return p.translate(c.failure(rc), "while parameters were bound")
@@ -206,7 +218,7 @@ func (p *program) bind(st *stmt, rows capability.Rows, row, count int) *abi.Erro
 }
 
 // bind sets one parameter.
-func (c *conn) bind(handle uintptr, index int32, v abi.Value, src *source) int32 {
+func (c *conn) bind(handle uintptr, index int32, v *abi.Value, src *source) int32 {
 	switch v.Kind {
 	case abi.KindNull:
 		return lib.Xsqlite3_bind_null(c.tls, handle, index)
