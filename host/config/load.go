@@ -149,6 +149,9 @@ func (d *decoder) parse(text string) (tree map[string]any, ok bool) {
 			d.problemAt(at, "", message)
 			return nil, false
 		}
+		if strings.HasSuffix(message, "already been defined") { // the parser points behind the value
+			at.column = broken.start - strings.LastIndexByte(text[:broken.start], '\n')
+		}
 		d.bad[broken.path.String()] = true
 		d.problemAt(at, broken.path.String(), message+unquotedHint(text[broken.start:broken.end]))
 		text = text[:broken.start] + strings.Repeat(" ", broken.end-broken.start) + text[broken.end:]
