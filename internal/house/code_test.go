@@ -196,7 +196,10 @@ func embedded(doc *ast.CommentGroup) bool {
 
 // constant says whether a value is one that Go can't write as a constant but nobody changes.
 func constant(name string, value ast.Expr) bool {
+	sentinel := strings.HasPrefix(name, "Err") || strings.HasPrefix(name, "err")
 	switch v := value.(type) {
+	case *ast.SelectorExpr: // of another package, given a second name
+		return sentinel
 	case *ast.CallExpr:
 		fun, ok := v.Fun.(*ast.SelectorExpr)
 		if !ok {
@@ -208,7 +211,7 @@ func constant(name string, value ast.Expr) bool {
 		}
 		switch pkg.Name + "." + fun.Sel.Name {
 		case "errors.New", "fmt.Errorf":
-			return strings.HasPrefix(name, "Err") || strings.HasPrefix(name, "err")
+			return sentinel
 		case "regexp.MustCompile", "strings.NewReplacer":
 			return true
 		}

@@ -46,7 +46,7 @@ func layers() []layer {
 		{path: "host/engine", imports: []string{"host/opensandbox", "host/internal/engine"}},
 		{path: "host/internal/engine", imports: []string{"host/opensandbox"}},
 		{path: "host", imports: []string{"plugins", "abi"}},
-		{path: "cmd", imports: []string{"host"}},
+		{path: "cmd", imports: []string{"abi", "host"}}, // abi: plugin inspect prints a manifest
 		{path: "examples", imports: []string{"abi", "sdk/go", "host"}},
 		{path: "internal/benchratio", stdOnly: true},
 		{path: "internal/house"},
