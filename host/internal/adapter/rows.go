@@ -55,35 +55,31 @@ func (r *entryRows) Len() int     { return len(r.entries) }
 func (r *entryRows) Columns() int { return int(abi.EntryColumns) }
 
 func (r *entryRows) Value(row, column int) abi.Value {
+	var cells [abi.EntryColumns]abi.Value
+	r.ReadRow(row, cells[:])
+	return cells[column]
+}
+
+// ReadRow implements capability.RowReader.
+func (r *entryRows) ReadRow(row int, dst []abi.Value) {
 	flat := r.entries[row]
 	e := flat.entry
-	switch uint32(column) {
-	case abi.EntrySegment:
-		return abi.Int(int64(flat.segment))
-	case abi.EntrySandboxID:
-		return abi.Text(e.SandboxID)
-	case abi.EntryName:
-		return abi.Text(e.Name)
-	case abi.EntryStep:
-		return abi.Int(e.StepIndex)
-	case abi.EntryBranch:
-		if e.Branch != nil {
-			return abi.Int(*e.Branch)
-		}
-	case abi.EntryEvent:
-		return abi.Text(e.Event)
-	case abi.EntryPayload:
-		if e.Payload != nil {
-			return abi.JSON(e.Payload)
-		}
-	case abi.EntryError:
-		if e.Error != nil {
-			return abi.Text(*e.Error)
-		}
-	case abi.EntryTS:
-		return abi.Int(e.TS)
+	dst[abi.EntrySegment] = abi.Int(int64(flat.segment))
+	dst[abi.EntrySandboxID] = abi.Text(e.SandboxID)
+	dst[abi.EntryName] = abi.Text(e.Name)
+	dst[abi.EntryStep] = abi.Int(e.StepIndex)
+	dst[abi.EntryEvent] = abi.Text(e.Event)
+	dst[abi.EntryTS] = abi.Int(e.TS)
+	dst[abi.EntryBranch], dst[abi.EntryPayload], dst[abi.EntryError] = abi.Null, abi.Null, abi.Null
+	if e.Branch != nil {
+		dst[abi.EntryBranch] = abi.Int(*e.Branch)
 	}
-	return abi.Null
+	if e.Payload != nil {
+		dst[abi.EntryPayload] = abi.JSON(e.Payload)
+	}
+	if e.Error != nil {
+		dst[abi.EntryError] = abi.Text(*e.Error)
+	}
 }
 
 type segmentRows batchRows
@@ -92,34 +88,28 @@ func (r *segmentRows) Len() int     { return len(r.batch.Segments) }
 func (r *segmentRows) Columns() int { return int(abi.SegmentColumns) }
 
 func (r *segmentRows) Value(row, column int) abi.Value {
+	var cells [abi.SegmentColumns]abi.Value
+	r.ReadRow(row, cells[:])
+	return cells[column]
+}
+
+// ReadRow implements capability.RowReader.
+func (r *segmentRows) ReadRow(row int, dst []abi.Value) {
 	s := &r.batch.Segments[row]
-	switch uint32(column) {
-	case abi.SegmentSandboxID:
-		return abi.Text(s.Key.SandboxID)
-	case abi.SegmentName:
-		return abi.Text(s.Key.Name)
-	case abi.SegmentEpoch:
-		return abi.Int(int64(s.Epoch)) //nolint:gosec // epochs count claims
-	case abi.SegmentPrevious:
-		return abi.Blob(s.Previous)
-	case abi.SegmentID:
-		return abi.Blob(s.ID[:])
-	case abi.SegmentHash:
-		return abi.Blob(s.Hash[:])
-	case abi.SegmentLeaves:
-		return abi.Blob(s.Leaves)
-	case abi.SegmentCount:
-		return abi.Int(int64(len(s.Entries)))
-	case abi.SegmentAfter:
-		return abi.Int(int64(len(r.entries) - r.ends[row]))
-	case abi.SegmentMaxTS:
-		ts := int64(0)
-		for i := range s.Entries {
-			ts = max(ts, s.Entries[i].TS)
-		}
-		return abi.Int(ts)
+	dst[abi.SegmentSandboxID] = abi.Text(s.Key.SandboxID)
+	dst[abi.SegmentName] = abi.Text(s.Key.Name)
+	dst[abi.SegmentEpoch] = abi.Int(int64(s.Epoch)) //nolint:gosec // epochs count claims
+	dst[abi.SegmentPrevious] = abi.Blob(s.Previous)
+	dst[abi.SegmentID] = abi.Blob(s.ID[:])
+	dst[abi.SegmentHash] = abi.Blob(s.Hash[:])
+	dst[abi.SegmentLeaves] = abi.Blob(s.Leaves)
+	dst[abi.SegmentCount] = abi.Int(int64(len(s.Entries)))
+	dst[abi.SegmentAfter] = abi.Int(int64(len(r.entries) - r.ends[row]))
+	ts := int64(0)
+	for i := range s.Entries {
+		ts = max(ts, s.Entries[i].TS)
 	}
-	return abi.Null
+	dst[abi.SegmentMaxTS] = abi.Int(ts)
 }
 
 // noRows is an empty page.
