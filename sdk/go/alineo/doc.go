@@ -46,7 +46,8 @@
 // [SQL] runs a program: statements in one transaction, made with [Statement], [Query] and [Keep] and
 // bound to literals ([Text], [Int], …), to columns of a batch ([Column], [Step.ForEach]) or to rows of
 // an earlier step ([Result]). The entries of an append and the rows of a page stay on the host and are
-// named by handle; a plugin that must see them reads them with [Batch]. [Log] writes to the host's log,
+// named by handle; a plugin that must see them reads them with [Batch]. A program that runs in every call
+// is best made once, as a [Program]. [Log] writes to the host's log,
 // and [Invoke] reaches operations that this package has no function for.
 //
 // # One call at a time

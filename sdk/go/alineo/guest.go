@@ -25,7 +25,7 @@ type instance struct {
 	served   bool        // plugin is set
 	in       []byte      // request of the host
 	out      []byte      // response frame to the host
-	ask      []byte      // request to the host
+	request  []byte      // to the host
 	answers  arena       // responses of the host during this call
 	envelope abi.Request // of this call
 }
@@ -78,8 +78,8 @@ func (g *instance) trim() {
 	if cap(g.out) > keepBuffer {
 		g.out = nil
 	}
-	if cap(g.ask) > keepBuffer {
-		g.ask = nil
+	if cap(g.request) > keepBuffer {
+		g.request = nil
 	}
 }
 

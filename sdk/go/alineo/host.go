@@ -44,16 +44,25 @@ func Invoke(op abi.Op, req, reply abi.Message) error {
 		return err
 	}
 	if err := reply.Unmarshal(body); err != nil {
-		return &abi.Error{Code: abi.CodeInternal, Message: "reply of the host to " + op.String() + ": " + err.Error()}
+		return garbled(op, err)
 	}
 	return nil
+}
+
+func garbled(op abi.Op, err error) *abi.Error {
+	return &abi.Error{Code: abi.CodeInternal, Message: "answer of the host to " + op.String() + ": " + err.Error()}
 }
 
 // invoke returns the body of the host's reply, or its *abi.Error. The request is encoded before the
 // host's answer is written anywhere, so it may view earlier answers.
 func (g *instance) invoke(op abi.Op, req abi.Message) ([]byte, error) {
-	g.ask = req.AppendTo(g.ask[:0])
-	status, size := g.platform.call(op, g.ask)
+	g.request = req.AppendTo(g.request[:0])
+	return g.ask(op, g.request)
+}
+
+// ask is invoke for a request that is encoded already.
+func (g *instance) ask(op abi.Op, request []byte) ([]byte, error) {
+	status, size := g.platform.call(op, request)
 	body := g.answers.take(size)
 	if size > 0 {
 		g.take(body)
@@ -63,7 +72,7 @@ func (g *instance) invoke(op abi.Op, req abi.Message) ([]byte, error) {
 	}
 	e, err := abi.ParseError(body)
 	if err != nil {
-		return nil, &abi.Error{Code: abi.CodeInternal, Message: "error of the host to " + op.String() + ": " + err.Error()}
+		return nil, garbled(op, err)
 	}
 	// Errors tend to outlive the call that they are about.
 	e.Message = strings.Clone(e.Message)

@@ -13,11 +13,20 @@ type SQL string
 // wait for writers; any other is immediate. Rows of the reply are good until the running call ends. The
 // error is an *abi.Error, whose details name the step and, for a step over a batch, its row.
 func (db SQL) Exec(readOnly bool, steps ...abi.SQLStep) (*abi.SQLExecReply, error) {
-	reply := new(abi.SQLExecReply)
-	if err := Invoke(abi.OpSQLExec, &abi.SQLExec{Database: string(db), ReadOnly: readOnly, Steps: steps}, reply); err != nil {
+	body, err := guest.invoke(abi.OpSQLExec, &abi.SQLExec{Database: string(db), ReadOnly: readOnly, Steps: steps})
+	if err != nil {
 		return nil, err
 	}
-	if len(reply.Steps) != len(steps) {
+	return readResults(body, len(steps))
+}
+
+// readResults reads a reply of so many steps.
+func readResults(body []byte, steps int) (*abi.SQLExecReply, error) {
+	reply := &abi.SQLExecReply{Steps: make([]abi.SQLStepResult, 0, steps)}
+	if err := reply.Unmarshal(body); err != nil {
+		return nil, garbled(abi.OpSQLExec, err)
+	}
+	if len(reply.Steps) != steps {
 		return nil, &abi.Error{Code: abi.CodeInternal, Message: "the host did not answer every step"}
 	}
 	return reply, nil

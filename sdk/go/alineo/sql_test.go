@@ -128,6 +128,41 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+func TestPreparedProgram(t *testing.T) {
+	t.Parallel()
+	var asked [][]uint64
+	host := &double{sql: func(p *abi.SQLExec) (*abi.SQLExecReply, *abi.Error) {
+		var batches []uint64
+		for _, s := range p.Steps {
+			batches = append(batches, s.Batch)
+		}
+		asked = append(asked, batches)
+		if p.Database != "db" || p.ReadOnly {
+			return nil, &abi.Error{Code: abi.CodeInvalid}
+		}
+		return &abi.SQLExecReply{Steps: make([]abi.SQLStepResult, len(p.Steps))}, nil
+	}}
+	serveTest(t, Plugin{}, host)
+	base := Statement("c")
+	p := SQL("db").Program(false, Statement("a").Over(1), Statement("b"), base.Over(0), Statement("d").Over(1), Statement("e").ForEach(9))
+	for _, batches := range [][]uint64{{1, 2}, {1, 2}, {3, 4}, {3, 4, 5}, {1, 2}} {
+		reply, err := p.Run(batches...)
+		if err != nil || len(reply.Steps) != 5 {
+			t.Fatalf("running for %d: %v", batches, err)
+		}
+		want := []uint64{batches[1], 0, batches[0], batches[1], 9}
+		if got := asked[len(asked)-1]; !reflect.DeepEqual(got, want) {
+			t.Errorf("running for %d asked for %d, want %d", batches, got, want)
+		}
+	}
+	if _, err := p.Run(1); code(t, err) != abi.CodeInternal {
+		t.Errorf("too few batches: %v", err)
+	}
+	if base.Raw().Batch != 0 {
+		t.Error("the step has changed")
+	}
+}
+
 func TestWithoutAHost(t *testing.T) {
 	t.Parallel()
 	serveTest(t, Plugin{}, nil)
