@@ -48,9 +48,16 @@ func (p *Plugin) start(ctx context.Context, began time.Duration) (*instance, *Er
 	i.stderr = stream{inst: i, level: hclog.Warn}
 	c := i.enter(ctx, 0, began, p.limits.StartDeadline)
 	defer i.leave(c)
-	allocating := experimental.WithMemoryAllocator(c, experimental.MemoryAllocatorFunc(allocateMemory))
+	var memory experimental.LinearMemory
+	allocating := experimental.WithMemoryAllocator(c, experimental.MemoryAllocatorFunc(func(_, limit uint64) experimental.LinearMemory {
+		memory = allocateMemory(limit)
+		return memory
+	}))
 	module, err := p.engine.wazero.InstantiateModule(allocating, p.engine.compiled, i.moduleConfig())
 	if err != nil {
+		if memory != nil {
+			memory.Free() // the engine does not, when the start function fails
+		}
 		return nil, i.failed(c, KindStart, startFunction, err)
 	}
 	i.module = module

@@ -21,7 +21,7 @@ func (m *heapMemory) Free() { m.b = nil }
 var _ experimental.LinearMemory = (*heapMemory)(nil)
 
 // allocateMemory makes the memory of one instance. limit is what it may ever have, in bytes.
-func allocateMemory(_, limit uint64) experimental.LinearMemory {
+func allocateMemory(limit uint64) experimental.LinearMemory {
 	if m := reserveMemory(limit); m != nil {
 		return m
 	}

@@ -18,7 +18,19 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// scratch is a directory for all tests, where compiled Go guests are kept.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "plugin-test"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(scratch)
+		os.Exit(code)
+	}))
+}
 
 // guest reads a module of testdata, by its path without .wasm.
 func guest(tb testing.TB, name string) []byte {
