@@ -4,6 +4,36 @@ import (
 	"errors"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+)
+
+// manyRows is how many rows the multi-row form of the insert has: beyond 32 SQLite gains little.
+const manyRows = 32
+
+// newAppend is the program of an append, over the segments and the entries of a batch: the heads
+// move, or nothing is written.
+func newAppend() *alineo.Program {
+	return db.Program(false,
+		alineo.Statement(sqlAdvance, alineo.Columns(
+			abi.SegmentID, abi.SegmentHash, abi.SegmentMaxTS, abi.SegmentCount,
+			abi.SegmentName, abi.SegmentSandboxID, abi.SegmentEpoch, abi.SegmentPrevious)...).
+			Over(0).
+			Expect(1, abi.CodeConflict, "the sandbox's ledger is held by another driver, or is not where this one left it"),
+		alineo.Statement(sqlInsert, alineo.Columns(
+			abi.EntrySandboxID, abi.EntryName, abi.EntryStep, abi.EntryBranch,
+			abi.EntryEvent, abi.EntryPayload, abi.EntryError, abi.EntryTS)...).
+			Many(manyRows).Over(1),
+		alineo.Statement(sqlSegment, alineo.Columns(
+			abi.SegmentName, abi.SegmentSandboxID, abi.SegmentAfter, abi.SegmentAfter, abi.SegmentCount,
+			abi.SegmentID, abi.SegmentPrevious, abi.SegmentHash, abi.SegmentLeaves)...).
+			Over(0),
+	)
+}
+
+// The steps of newAppend, as errors name them.
+const (
+	stepAdvance = "0"
+	stepInsert  = "1"
 )
 
 // Open claims a sandbox's ledger: its epoch goes up, so that older drivers can't append any more.
@@ -11,63 +41,41 @@ func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	pair := []abi.SQLParam{text(req.Key.Name), text(req.Key.SandboxID)}
-	reply, err := run(false,
-		abi.SQLStep{SQL: sqlClaim, Params: pair, Result: abi.ResultInline},
-		abi.SQLStep{SQL: sqlStand, Params: pair, Result: abi.ResultInline},
-	)
+	pair := key(req.Key)
+	reply, err := db.Write(alineo.Query(sqlClaim, pair...), alineo.Query(sqlStand, pair...))
 	if err != nil {
 		return nil, err
 	}
-	claim, err := firstRow(reply.Steps[0])
-	if err != nil {
+	var epoch, segment, hash, step, ts, entries abi.Value
+	if _, err := alineo.FirstRow(reply.Steps[0].Rows, &epoch, &segment, &hash); err != nil {
 		return nil, err
 	}
-	stand, err := firstRow(reply.Steps[1])
-	if err != nil {
+	if _, err := alineo.FirstRow(reply.Steps[1].Rows, &step, &ts, &entries); err != nil {
 		return nil, err
 	}
 	return &abi.Head{
-		Epoch: uint64(claim[0].Int), SegmentID: claim[1].Bytes, Hash: claim[2].Bytes,
-		LastStep: stand[0].Int, MaxTS: stand[1].Int, Entries: uint64(stand[2].Int),
+		Epoch: uint64(epoch.Int), SegmentID: segment.Bytes, Hash: hash.Bytes,
+		LastStep: step.Int, MaxTS: ts.Int, Entries: uint64(entries.Int),
 	}, nil
 }
 
-// Append writes a batch in one crossing: the heads move, or nothing is written.
+// Append writes a batch in one crossing.
 func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	_, err := run(false,
-		abi.SQLStep{
-			SQL: sqlAdvance, Batch: req.Segments,
-			Params: columns(abi.SegmentID, abi.SegmentHash, abi.SegmentMaxTS, abi.SegmentCount,
-				abi.SegmentName, abi.SegmentSandboxID, abi.SegmentEpoch, abi.SegmentPrevious),
-			Expect: one(), MismatchCode: abi.CodeConflict,
-			MismatchMessage: "the sandbox's ledger is held by another driver, or is not where this one left it",
-		},
-		abi.SQLStep{
-			SQL: sqlInsert, Batch: req.Entries, ManySQL: l.insertMany, ManyRows: manyRows,
-			Params: columns(abi.EntrySandboxID, abi.EntryName, abi.EntryStep, abi.EntryBranch,
-				abi.EntryEvent, abi.EntryPayload, abi.EntryError, abi.EntryTS),
-		},
-		abi.SQLStep{
-			SQL: sqlSegment, Batch: req.Segments,
-			Params: columns(abi.SegmentName, abi.SegmentSandboxID, abi.SegmentAfter, abi.SegmentAfter, abi.SegmentCount,
-				abi.SegmentID, abi.SegmentPrevious, abi.SegmentHash, abi.SegmentLeaves),
-		},
-	)
+	_, err := l.store.Run(req.Segments, req.Entries)
 	var failed *abi.Error
 	if !errors.As(err, &failed) {
 		return &abi.LedgerAppendReply{}, err
 	}
-	if failed.Code == abi.CodeConflict && failed.Details[abi.DetailStep] == "0" {
-		if applied(req) {
+	switch failed.Details[abi.DetailStep] {
+	case stepAdvance:
+		if failed.Code == abi.CodeConflict && applied(req) {
 			return &abi.LedgerAppendReply{Already: true}, nil
 		}
 		return nil, about(failed, abi.DetailSegment)
-	}
-	if failed.Details[abi.DetailStep] == "1" {
+	case stepInsert:
 		return nil, about(failed, abi.DetailEntry)
 	}
 	return nil, failed
@@ -76,10 +84,10 @@ func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 // applied tells whether every segment of the batch was written before: then this is the retry of an
 // append whose answer was lost, however late it comes.
 func applied(req *abi.LedgerAppendRequest) bool {
-	_, err := run(true, abi.SQLStep{
-		SQL: sqlApplied, Batch: req.Segments, Result: abi.ResultInline, Expect: one(),
-		Params: columns(abi.SegmentName, abi.SegmentSandboxID, abi.SegmentID, abi.SegmentHash),
-	})
+	written := alineo.Query(sqlApplied, alineo.Columns(
+		abi.SegmentName, abi.SegmentSandboxID, abi.SegmentID, abi.SegmentHash)...).
+		ForEach(req.Segments).Expect(1, abi.CodeNotFound, "")
+	_, err := db.Read(written)
 	return err == nil
 }
 

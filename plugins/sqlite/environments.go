@@ -1,27 +1,29 @@
 package main
 
-import "github.com/alineo-labs/alineo-host/abi"
+import (
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+)
 
 // GetEnvironment returns one environment.
 func (l *ledger) GetEnvironment(req *abi.EnvironmentRequest) (*abi.Environment, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	reply, err := run(true, abi.SQLStep{
-		SQL: sqlGetEnvironment, Params: []abi.SQLParam{text(req.Name)}, Result: abi.ResultInline,
-	})
+	done, err := db.Read(alineo.Query(sqlGetEnvironment, alineo.Text(req.Name)))
 	if err != nil {
 		return nil, err
 	}
-	row, err := firstRow(reply.Steps[0])
+	var name, snapshot, image, built abi.Value
+	found, err := alineo.FirstRow(done.Steps[0].Rows, &name, &snapshot, &image, &built)
 	if err != nil {
 		return nil, err
 	}
-	if row == nil {
+	if !found {
 		return nil, &abi.Error{Code: abi.CodeNotFound, Message: "there is no environment of that name"}
 	}
 	return &abi.Environment{
-		Name: row[0].String(), SnapshotID: row[1].String(), Image: row[2].String(), BuiltAt: row[3].Int,
+		Name: name.String(), SnapshotID: snapshot.String(), Image: image.String(), BuiltAt: built.Int,
 	}, nil
 }
 
@@ -30,9 +32,8 @@ func (l *ledger) SaveEnvironment(env *abi.Environment) error {
 	if err := l.ensure(); err != nil {
 		return err
 	}
-	_, err := run(false, abi.SQLStep{SQL: sqlSaveEnvironment, Params: []abi.SQLParam{
-		text(env.Name), text(env.SnapshotID), text(env.Image), integer(env.BuiltAt),
-	}})
+	_, err := db.Write(alineo.Statement(sqlSaveEnvironment,
+		alineo.Text(env.Name), alineo.Text(env.SnapshotID), alineo.Text(env.Image), alineo.Int(env.BuiltAt)))
 	return err
 }
 
@@ -41,7 +42,7 @@ func (l *ledger) DeleteEnvironment(req *abi.EnvironmentRequest) error {
 	if err := l.ensure(); err != nil {
 		return err
 	}
-	_, err := run(false, abi.SQLStep{SQL: sqlDeleteEnvironment, Params: []abi.SQLParam{text(req.Name)}})
+	_, err := db.Write(alineo.Statement(sqlDeleteEnvironment, alineo.Text(req.Name)))
 	return err
 }
 
@@ -50,5 +51,5 @@ func (l *ledger) ListEnvironments() (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return rows(query(sqlListEnvironment))
+	return all(sqlListEnvironment)
 }

@@ -1,16 +1,17 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
+// db is the database that the host grants, by the name under which the plugin asks for it.
+const db alineo.SQL = "ledger"
+
 // ledger is the plugin. Its state may be lost at any time: it only saves looking again.
 type ledger struct {
-	ready      bool // the schema is there
-	insertMany string
+	ready bool // the schema is there
+	store *alineo.Program
 }
 
 func main() {}
@@ -20,15 +21,13 @@ func init() {
 		Manifest: abi.Manifest{
 			Name: "sqlite", Version: "0.1.0", Kinds: []string{"ledger"},
 			Capabilities: []abi.Want{{
-				Name: "sql", Resource: database, Reason: "the ledger's tables are kept in it",
+				Name: "sql", Resource: string(db), Reason: "the ledger's tables are kept in it",
 			}},
 			ConfigSchema: `{"type":"object","additionalProperties":false}`,
 			State:        abi.StateNone,
 		},
 		Configure: configure,
-		Ledger: &ledger{
-			insertMany: sqlInsert + strings.Repeat(",(?, ?, ?, ?, ?, ?, ?, ?)", manyRows-1),
-		},
+		Ledger:    &ledger{store: newAppend()},
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
 // ensure makes the schema at first use. Several instances, and several hosts, may do so at once:
@@ -12,35 +13,23 @@ func (l *ledger) ensure() error {
 	if l.ready {
 		return nil
 	}
-	there, err := run(true, abi.SQLStep{SQL: sqlSchemaThere, Result: abi.ResultInline})
+	there, err := one(sqlSchemaThere)
 	if err != nil {
 		return err
 	}
-	row, err := firstRow(there.Steps[0])
-	if err != nil {
-		return err
-	}
-	if row[0].Int == 0 {
+	if there.Int == 0 {
 		if err := migrate(); err != nil {
 			return err
 		}
 	}
-	version, err := run(true, abi.SQLStep{SQL: sqlSchemaVersion, Result: abi.ResultInline})
+	version, err := one(sqlSchemaVersion)
 	if err != nil {
 		return err
 	}
-	row, err = firstRow(version.Steps[0])
-	if err != nil {
-		return err
-	}
-	if row == nil || row[0].Int != schemaVersion {
-		found := "none"
-		if row != nil {
-			found = strconv.FormatInt(row[0].Int, 10)
-		}
+	if version.Int != schemaVersion {
 		return &abi.Error{
 			Code: abi.CodeUnsupported,
-			Message: "the ledger's schema is of version " + found + ", this plugin knows " +
+			Message: "the ledger's schema is of version " + strconv.FormatInt(version.Int, 10) + ", this plugin knows " +
 				strconv.Itoa(schemaVersion) + "; it was left untouched, use a newer plugin",
 		}
 	}
@@ -48,17 +37,24 @@ func (l *ledger) ensure() error {
 	return nil
 }
 
+// one returns the only value of a query, null when it has no row.
+func one(sql string) (abi.Value, error) {
+	var value abi.Value
+	reply, err := db.Read(alineo.Query(sql))
+	if err == nil {
+		_, err = alineo.FirstRow(reply.Steps[0].Rows, &value)
+	}
+	return value, err
+}
+
 // migrate makes everything in one transaction, and renames the events of the reference's older
 // generation once.
 func migrate() error {
-	var steps []abi.SQLStep
-	for _, sql := range schema {
-		steps = append(steps, abi.SQLStep{SQL: sql})
+	steps := make([]alineo.Step, 0, len(schema)+2)
+	for _, sql := range &schema {
+		steps = append(steps, alineo.Statement(sql))
 	}
-	steps = append(steps,
-		abi.SQLStep{SQL: renameSQL()},
-		abi.SQLStep{SQL: sqlSchemaSet, Params: []abi.SQLParam{integer(schemaVersion)}},
-	)
-	_, err := run(false, steps...)
+	steps = append(steps, alineo.Statement(renameSQL()), alineo.Statement(sqlSchemaSet, alineo.Int(schemaVersion)))
+	_, err := db.Write(steps...)
 	return err
 }

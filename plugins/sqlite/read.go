@@ -2,20 +2,29 @@ package main
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
 // defaultPage is how many entries a page has when the host doesn't say.
 const defaultPage = 1000
+
+// maxLimit keeps limit+1 within what SQL counts with.
+const maxLimit = 1 << 62
+
+func key(k abi.SandboxKey) []abi.SQLParam {
+	return []abi.SQLParam{alineo.Text(k.Name), alineo.Text(k.SandboxID)}
+}
 
 // Read returns a page of one sandbox's entries, or of all when the key is empty.
 func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	limit := req.Limit
+	limit := min(req.Limit, maxLimit)
 	if limit == 0 {
 		limit = defaultPage
 	}
@@ -24,34 +33,32 @@ func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 		return nil, err
 	}
 	// One row more than the page says whether there is another page.
-	step := abi.SQLStep{Result: abi.ResultHandle, MaxRows: limit, MaxBytes: req.MaxBytes}
+	var step alineo.Step
 	if req.Key == (abi.SandboxKey{}) {
-		step.SQL, step.Params = sqlReadAll, []abi.SQLParam{integer(id), integer(int64(limit) + 1)}
+		step = alineo.Keep(sqlReadAll, alineo.Int(id), alineo.Int(int64(limit)+1))
 	} else {
-		step.SQL = sqlRead
-		step.Params = []abi.SQLParam{
-			text(req.Key.Name), text(req.Key.SandboxID), integer(ts), integer(id), integer(int64(limit) + 1),
-		}
+		step = alineo.Keep(sqlRead, append(key(req.Key), alineo.Int(ts), alineo.Int(id), alineo.Int(int64(limit)+1))...)
 	}
-	reply, err := run(true, step)
+	return page(step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
+}
+
+// page runs a query whose rows stay on the host and answers with the cursor behind the last one.
+func page(step alineo.Step, before []byte, tsColumn, idColumn uint32) (*abi.RowsReply, error) {
+	done, err := db.Read(step)
 	if err != nil {
 		return nil, err
 	}
-	return page(reply.Steps[0], req.Cursor, abi.RowTS, abi.RowID)
-}
-
-// page answers with rows that stay on the host and the cursor behind their last one.
-func page(result abi.SQLStepResult, before []byte, tsColumn, idColumn uint32) (*abi.RowsReply, error) {
+	result := &done.Steps[0]
 	reply := &abi.RowsReply{Rows: result.Handle, More: result.More, Cursor: before}
 	if result.RowCount == 0 {
 		return reply, nil
 	}
-	last, err := tableRow(result.Last)
+	last, err := abi.ParseTable(result.Last)
 	if err != nil {
 		return nil, err
 	}
-	cursor := binary.LittleEndian.AppendUint64(nil, uint64(last[tsColumn].Int))
-	reply.Cursor = binary.LittleEndian.AppendUint64(cursor, uint64(last[idColumn].Int))
+	reply.Cursor = binary.LittleEndian.AppendUint64(nil, uint64(last.Value(0, int(tsColumn)).Int))
+	reply.Cursor = binary.LittleEndian.AppendUint64(reply.Cursor, uint64(last.Value(0, int(idColumn)).Int))
 	return reply, nil
 }
 
@@ -59,7 +66,7 @@ func page(result abi.SQLStepResult, before []byte, tsColumn, idColumn uint32) (*
 func parseCursor(cursor []byte) (ts, id int64, err error) {
 	switch len(cursor) {
 	case 0:
-		return -1 << 63, -1 << 63, nil
+		return math.MinInt64, math.MinInt64, nil
 	case 16:
 		return int64(binary.LittleEndian.Uint64(cursor)), int64(binary.LittleEndian.Uint64(cursor[8:])), nil
 	default:
@@ -67,18 +74,24 @@ func parseCursor(cursor []byte) (ts, id int64, err error) {
 	}
 }
 
+// all answers with every row of a query.
+func all(sql string, params ...abi.SQLParam) (*abi.RowsReply, error) {
+	done, err := db.Read(alineo.Keep(sql, params...))
+	if err != nil {
+		return nil, err
+	}
+	return &abi.RowsReply{Rows: done.Steps[0].Handle, More: done.Steps[0].More}, nil
+}
+
 // LastCheckpoint returns the newest checkpoint, of one tag when it has one.
 func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	params := []abi.SQLParam{text(req.Key.Name), text(req.Key.SandboxID)}
-	sql := sqlLastCheckpoint
-	if req.Tag != "" {
-		sql = sqlTaggedCheckpoint
-		params = append(params, text(req.Tag))
+	if req.Tag == "" {
+		return all(sqlLastCheckpoint, key(req.Key)...)
 	}
-	return rows(query(sql, params...))
+	return all(sqlTaggedCheckpoint, append(key(req.Key), alineo.Text(req.Tag))...)
 }
 
 // ListCheckpoints returns the checkpoints in the order in which they were made.
@@ -86,14 +99,7 @@ func (l *ledger) ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return rows(query(sqlListCheckpoints, text(req.Key.Name), text(req.Key.SandboxID)))
-}
-
-func rows(result abi.SQLStepResult, err error) (*abi.RowsReply, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &abi.RowsReply{Rows: result.Handle, More: result.More}, nil
+	return all(sqlListCheckpoints, key(req.Key)...)
 }
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.
@@ -101,56 +107,53 @@ func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	var params []abi.SQLParam
+	if req.Limit != nil && *req.Limit == 0 {
+		return &abi.RowsReply{Cursor: req.Cursor}, nil
+	}
+	sql, params, err := listSQL(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.Limit == nil {
+		return page(alineo.Keep(sql, params...), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+	}
+	limit := min(*req.Limit, maxLimit)
+	step := alineo.Keep(sql+" LIMIT ?", append(params, alineo.Int(int64(limit)+1))...).Limit(limit, 0)
+	return page(step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+}
+
+// listSQL is the query of a listing without its limit.
+func listSQL(req *abi.ListSandboxesRequest) (sql string, params []abi.SQLParam, err error) {
 	scope := "TRUE"
 	if req.Name != "" {
-		scope, params = "name = ?", append(params, text(req.Name))
+		scope, params = "name = ?", append(params, alineo.Text(req.Name))
 	}
 	var where []string
 	filter := func(condition string, values ...abi.SQLParam) {
 		where, params = append(where, condition), append(params, values...)
 	}
 	if req.Before != nil {
-		filter("started < ?", integer(*req.Before))
+		filter("started < ?", alineo.Int(*req.Before))
 	}
-	if req.Status != "" {
-		filter("status = ?", text(req.Status))
-	}
-	if req.RunID != "" {
-		filter("run_id = ?", text(req.RunID))
-	}
-	if req.ResourceID != "" {
-		filter("resource_id = ?", text(req.ResourceID))
-	}
-	if req.TeamID != "" {
-		filter("team_id = ?", text(req.TeamID))
+	for _, f := range [...]struct{ column, value string }{
+		{"status", req.Status}, {"run_id", req.RunID}, {"resource_id", req.ResourceID}, {"team_id", req.TeamID},
+	} {
+		if f.value != "" {
+			filter(f.column+" = ?", alineo.Text(f.value))
+		}
 	}
 	if len(req.Cursor) > 0 {
 		ts, id, err := parseCursor(req.Cursor)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		filter("(started, created_id) < (?, ?)", integer(ts), integer(id))
+		filter("(started, created_id) < (?, ?)", alineo.Int(ts), alineo.Int(id))
 	}
-	sql := detailsSQL(scope)
+	sql = detailsSQL(scope)
 	if len(where) > 0 {
 		sql = "SELECT * FROM (" + sql + ") WHERE " + strings.Join(where, " AND ")
 	}
-	step := abi.SQLStep{SQL: sql + " ORDER BY started DESC, created_id DESC", Result: abi.ResultHandle}
-	if req.Limit != nil {
-		if *req.Limit == 0 {
-			return &abi.RowsReply{}, nil
-		}
-		step.SQL += " LIMIT ?"
-		step.MaxRows = min(*req.Limit, 1<<62)
-		params = append(params, integer(int64(step.MaxRows)+1))
-	}
-	step.Params = params
-	reply, err := run(true, step)
-	if err != nil {
-		return nil, err
-	}
-	return page(reply.Steps[0], req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+	return sql + " ORDER BY started DESC, created_id DESC", params, nil
 }
 
 // GetSandbox returns one sandbox, or no row.
@@ -158,7 +161,7 @@ func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return rows(query(detailsSQL("name = ? AND sandbox_id = ?"), text(req.Key.Name), text(req.Key.SandboxID)))
+	return all(detailsSQL("name = ? AND sandbox_id = ?"), key(req.Key)...)
 }
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
@@ -167,17 +170,18 @@ func (l *ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error
 		return nil, err
 	}
 	for _, sql := range [...]string{sqlFindName, sqlFindForeign} {
-		reply, err := run(true, abi.SQLStep{SQL: sql, Params: []abi.SQLParam{text(req.SandboxID)}, Result: abi.ResultInline})
+		done, err := db.Read(alineo.Query(sql, alineo.Text(req.SandboxID)))
 		if err != nil {
 			return nil, err
 		}
-		row, err := firstRow(reply.Steps[0])
+		var name abi.Value
+		found, err := alineo.FirstRow(done.Steps[0].Rows, &name)
 		if err != nil {
 			return nil, err
 		}
-		if row != nil {
+		if found {
 			return l.GetSandbox(&abi.SandboxRequest{
-				Key: abi.SandboxKey{Name: row[0].String(), SandboxID: req.SandboxID},
+				Key: abi.SandboxKey{Name: name.String(), SandboxID: req.SandboxID},
 			})
 		}
 	}
@@ -189,15 +193,15 @@ func (l *ledger) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	pair := []abi.SQLParam{text(req.Key.Name), text(req.Key.SandboxID)}
-	reply, err := run(false,
-		abi.SQLStep{SQL: sqlTombstone, Params: pair},
-		abi.SQLStep{SQL: sqlDeleteEvents, Params: pair},
-		abi.SQLStep{SQL: sqlDeleteSegments, Params: pair},
-		abi.SQLStep{SQL: sqlResetHead, Params: pair},
+	pair := key(req.Key)
+	done, err := db.Write(
+		alineo.Statement(sqlTombstone, pair...),
+		alineo.Statement(sqlDeleteEvents, pair...),
+		alineo.Statement(sqlDeleteSegments, pair...),
+		alineo.Statement(sqlResetHead, pair...),
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &abi.DeleteReply{Rows: reply.Steps[1].Affected}, nil
+	return &abi.DeleteReply{Rows: done.Steps[1].Affected}, nil
 }

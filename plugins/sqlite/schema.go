@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // schemaVersion is the version of the tables of our own. A file with a higher one is refused
 // untouched.
 const schemaVersion = 1
@@ -102,13 +104,14 @@ var oldNames = [...][2]string{
 
 // renameSQL renames every old name in one statement that touches no other row.
 func renameSQL() string {
-	cases, names := "", ""
-	for i, pair := range oldNames {
-		cases += " WHEN '" + pair[0] + "' THEN '" + pair[1] + "'"
+	var cases, names strings.Builder
+	for i := range oldNames {
+		was, is := oldNames[i][0], oldNames[i][1]
+		cases.WriteString(" WHEN '" + was + "' THEN '" + is + "'")
 		if i > 0 {
-			names += ", "
+			names.WriteString(", ")
 		}
-		names += "'" + pair[0] + "'"
+		names.WriteString("'" + was + "'")
 	}
-	return "UPDATE alineo_events SET event = CASE event" + cases + " ELSE event END WHERE event IN (" + names + ")"
+	return "UPDATE alineo_events SET event = CASE event" + cases.String() + " ELSE event END WHERE event IN (" + names.String() + ")"
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -45,6 +46,9 @@ func (o opened) Close(ctx context.Context) error {
 	return errors.Join(o.Ledger.Close(ctx), o.caps.Close())
 }
 
+// patient are limits for tests, which share the machine with many others: a slow disk is no failure.
+var patient = plugin.Limits{Deadline: time.Minute, StartDeadline: time.Minute}
+
 // openSQLite opens the bundled SQLite ledger on a file, through its WebAssembly guest.
 func openSQLite(ctx context.Context, rt *plugin.Runtime, file, synchronous string) (store.Ledger, error) {
 	bundle, err := plugins.Find("sqlite")
@@ -58,7 +62,7 @@ func openSQLite(ctx context.Context, rt *plugin.Runtime, file, synchronous strin
 	caps := capability.NewSet(capability.SetOptions{
 		Plugin: "sqlite", Databases: map[string]capability.Database{"ledger": db},
 	})
-	p, err := rt.Load(ctx, plugin.Spec{Name: "sqlite", Wasm: bundle.Wasm, SHA256: bundle.SHA256, Caps: caps})
+	p, err := rt.Load(ctx, plugin.Spec{Name: "sqlite", Wasm: bundle.Wasm, SHA256: bundle.SHA256, Caps: caps, Limits: patient})
 	if err != nil {
 		return nil, errors.Join(err, caps.Close())
 	}
