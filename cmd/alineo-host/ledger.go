@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -136,7 +137,7 @@ func (a *app) printEntries(entries []store.Entry) error {
 			payload := e.Payload
 			if payload != nil && !json.Valid(payload) {
 				// Somebody else wrote it; shown as the text that it is.
-				payload, _ = json.Marshal(string(payload))
+				payload = quoted(payload)
 			}
 			err := a.out.data(entryJSON{
 				e.ID, e.TS, e.Name, e.SandboxID, e.StepIndex, e.Branch, e.Event, payload, e.Error,
@@ -148,7 +149,7 @@ func (a *app) printEntries(entries []store.Entry) error {
 		}
 		step := "-"
 		if e.StepIndex >= 0 {
-			step = fmt.Sprint(e.StepIndex)
+			step = strconv.FormatInt(e.StepIndex, 10)
 		}
 		_, err := fmt.Fprintf(a.out.out, "%6d  %s  %.8s  %2s  %-27s %s\n", e.ID,
 			time.UnixMilli(e.TS).Format("15:04:05.000"), e.SandboxID, step, e.Event, oneLine(string(e.Payload), 120))
@@ -157,6 +158,15 @@ func (a *app) printEntries(entries []store.Entry) error {
 		}
 	}
 	return nil
+}
+
+// quoted shows what is no JSON as a JSON text.
+func quoted(payload json.RawMessage) json.RawMessage {
+	text, err := json.Marshal(string(payload))
+	if err != nil {
+		return nil // a string always encodes
+	}
+	return text
 }
 
 // findSandbox finds a sandbox by its id or by the beginning of one.

@@ -30,8 +30,7 @@ func run(args []string) int {
 		return 0
 	}
 	code := exitFailed
-	var coded *exitError
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*exitError](err); ok {
 		code = coded.code
 		err = coded.err
 	}

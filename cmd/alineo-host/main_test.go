@@ -33,11 +33,12 @@ func TestMain(m *testing.M) {
 func TestStories(t *testing.T) {
 	t.Parallel()
 	able := sandboxes(t)
+	cache := t.TempDir() // one for all stories: compiling the plugin takes a second
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
-			env.Setenv("XDG_CACHE_HOME", filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid())))
+			env.Setenv("XDG_CACHE_HOME", cache)
 			// A directory for each story: one of them kills the process that serves it.
 			data, err := engineData()
 			if err != nil {

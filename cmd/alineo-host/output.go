@@ -27,17 +27,17 @@ func newOutput(asJSON, quiet bool) *output {
 	}
 }
 
-// note tells people what is going on; silent with --quiet and --json.
-func (o *output) note(format string, args ...any) {
+// notef tells people what is going on; silent with --quiet and --json.
+func (o *output) notef(format string, args ...any) {
 	if !o.quiet && !o.json {
 		_, _ = fmt.Fprintf(o.err, format+"\n", args...)
 	}
 }
 
-// progress is a note that only a terminal sees.
-func (o *output) progress(format string, args ...any) {
+// progressf is a note that only a terminal sees.
+func (o *output) progressf(format string, args ...any) {
 	if o.terminal {
-		o.note(format, args...)
+		o.notef(format, args...)
 	}
 }
 

@@ -72,15 +72,15 @@ func (a *app) resume(ctx context.Context, h *host.Host, id, tag string, f *runFl
 		return err
 	}
 	began := time.Now()
-	a.out.progress("resuming %s …", details.SandboxID)
+	a.out.progressf("resuming %s …", details.SandboxID)
 	r.sb, err = boxes.Resume(ctx, details.SandboxID, sandbox.ResumeOptions{
 		Tag: tag, Lifetime: f.life(h), NoReplay: steps == nil,
 	})
 	if err != nil {
 		return err
 	}
-	a.out.note("resumed %s as %s", details.SandboxID, r.sb.ID())
-	a.out.progress("it is ready after %s", time.Since(began).Round(time.Millisecond))
+	a.out.notef("resumed %s as %s", details.SandboxID, r.sb.ID())
+	a.out.progressf("it is ready after %s", time.Since(began).Round(time.Millisecond))
 	switch {
 	case steps != nil:
 		err = r.steps(ctx, steps, done)
@@ -96,7 +96,7 @@ func (a *app) resume(ctx context.Context, h *host.Host, id, tag string, f *runFl
 	}
 	err = r.finish(ctx, h, err)
 	if details.Status == store.StatusRunning {
-		a.out.note("the sandbox that it was resumed from may still run (alineo-host sandboxes delete --keep-ledger %.8s stops it)", details.SandboxID)
+		a.out.notef("the sandbox that it was resumed from may still run (alineo-host sandboxes delete --keep-ledger %.8s stops it)", details.SandboxID)
 	}
 	return err
 }

@@ -116,12 +116,12 @@ func (a *app) run(ctx context.Context, h *host.Host, create sandbox.CreateOption
 		return err
 	}
 	began := time.Now()
-	a.out.progress("creating a sandbox …")
+	a.out.progressf("creating a sandbox …")
 	r.sb, err = boxes.Create(ctx, create)
 	if err != nil {
 		return err
 	}
-	a.out.progress("sandbox %s is ready after %s", r.sb.ID(), time.Since(began).Round(time.Millisecond))
+	a.out.progressf("sandbox %s is ready after %s", r.sb.ID(), time.Since(began).Round(time.Millisecond))
 	if steps == nil {
 		err = r.command(ctx, commandLine(args))
 	} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -155,7 +156,7 @@ type chunkWriter struct {
 }
 
 func (w *chunkWriter) Write(p []byte) (int, error) {
-	text := append(w.rest, p...)
+	text := slices.Concat(w.rest, p)
 	keep := 0
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
@@ -186,7 +187,7 @@ func (r *runner) steps(ctx context.Context, s *script.Script, done []script.Done
 		if recorded != nil {
 			mark = "✓ (from the ledger)"
 		}
-		r.a.out.note("%s %s", mark, step)
+		r.a.out.notef("%s %s", mark, step)
 		if err := r.step(ctx, step, recorded); err != nil {
 			var code *exitError
 			if errors.As(err, &code) && code.err == nil {
@@ -226,7 +227,7 @@ func (r *runner) step(ctx context.Context, step script.Step, recorded *script.Do
 func (r *runner) read(ctx context.Context, step script.Step, recorded *script.Done) error {
 	if recorded != nil {
 		if recorded.Record.Text == nil {
-			r.a.out.note("  (%d bytes, which the ledger does not keep)", recorded.Record.Bytes)
+			r.a.out.notef("  (%d bytes, which the ledger does not keep)", recorded.Record.Bytes)
 			return nil
 		}
 		return r.print([]byte(*recorded.Record.Text))
@@ -265,7 +266,7 @@ func (r *runner) record(ctx context.Context, step script.Step, data []byte) erro
 // finish closes the sandbox, unless it is to be kept, and says what there is to see.
 func (r *runner) finish(ctx context.Context, h *host.Host, err error) error {
 	if r.f.keep && err == nil {
-		r.a.out.note("sandbox %s goes on running (alineo-host sandboxes delete %.8s stops it)", r.sb.ID(), r.sb.ID())
+		r.a.out.notef("sandbox %s goes on running (alineo-host sandboxes delete %.8s stops it)", r.sb.ID(), r.sb.ID())
 		return nil
 	}
 	if closeErr := closeSandbox(ctx, r.sb); closeErr != nil {
@@ -285,14 +286,14 @@ func (r *runner) summary(ctx context.Context, h *host.Host, err error) {
 	if err != nil {
 		end = "failed"
 	}
-	r.a.out.note("\n%s: sandbox %s (%s), %d commands run, %d answered from the ledger, %s", end, id, r.sb.Name(), r.execs, r.replays, took)
+	r.a.out.notef("\n%s: sandbox %s (%s), %d commands run, %d answered from the ledger, %s", end, id, r.sb.Name(), r.execs, r.replays, took)
 	details, findErr := findSandbox(context.WithoutCancel(ctx), h.Store(), id)
 	if findErr != nil {
 		return
 	}
-	r.a.out.note("ledger: %s, %d execs, %s", h.LedgerText(), details.ExecCount, details.Status)
-	r.a.out.note("\ntry next:")
-	r.a.out.note("  alineo-host ledger show %.8s", id)
-	r.a.out.note("  alineo-host sandboxes show %.8s", id)
-	r.a.out.note("  alineo-host resume %.8s --script %s", id, r.f.script)
+	r.a.out.notef("ledger: %s, %d execs, %s", h.LedgerText(), details.ExecCount, details.Status)
+	r.a.out.notef("\ntry next:")
+	r.a.out.notef("  alineo-host ledger show %.8s", id)
+	r.a.out.notef("  alineo-host sandboxes show %.8s", id)
+	r.a.out.notef("  alineo-host resume %.8s --script %s", id, r.f.script)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,13 +72,13 @@ func (a *app) listSandboxes(ctx context.Context, h *host.Host, opts store.ListOp
 		return nil
 	}
 	if len(all) == 0 {
-		a.out.note("no sandboxes (try: alineo-host run -- echo hello)")
+		a.out.notef("no sandboxes (try: alineo-host run -- echo hello)")
 		return nil
 	}
 	rows := make([][]string, 0, len(all))
 	for _, d := range all {
 		rows = append(rows, []string{
-			d.SandboxID, d.Name, d.Status, clock(d.StartedAt), duration(d), fmt.Sprint(d.ExecCount),
+			d.SandboxID, d.Name, d.Status, clock(d.StartedAt), duration(d), strconv.FormatInt(d.ExecCount, 10),
 		})
 	}
 	return a.out.table([]string{"ID", "NAME", "STATUS", "STARTED", "TOOK", "EXECS"}, rows)
@@ -116,8 +117,13 @@ func newSandboxesShow(a *app) *cobra.Command {
 					return a.out.data(shown{d, checkpoints})
 				}
 				rows := [][]string{
-					{"id", d.SandboxID}, {"name", d.Name}, {"status", d.Status}, {"run", d.RunID},
-					{"started", clock(d.StartedAt)}, {"completed", clock(d.CompletedAt)}, {"execs", fmt.Sprint(d.ExecCount)},
+					{"id", d.SandboxID},
+					{"name", d.Name},
+					{"status", d.Status},
+					{"run", d.RunID},
+					{"started", clock(d.StartedAt)},
+					{"completed", clock(d.CompletedAt)},
+					{"execs", strconv.FormatInt(d.ExecCount, 10)},
 				}
 				if d.ParentSandboxID != "" {
 					rows = append(rows, []string{"parent", d.ParentSandboxID})
@@ -170,7 +176,7 @@ func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep b
 		if err := boxes.Stop(ctx, key); err != nil {
 			return err
 		}
-		a.out.note("stopped sandbox %s; its ledger stays", d.SandboxID)
+		a.out.notef("stopped sandbox %s; its ledger stays", d.SandboxID)
 		return nil
 	}
 	stopErr := boxes.Stop(ctx, key)
@@ -178,6 +184,6 @@ func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep b
 	if err := errors.Join(stopErr, err); err != nil {
 		return err
 	}
-	a.out.note("deleted sandbox %s and its %d events", d.SandboxID, rows)
+	a.out.notef("deleted sandbox %s and its %d events", d.SandboxID, rows)
 	return nil
 }

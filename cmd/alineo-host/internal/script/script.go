@@ -121,7 +121,7 @@ type parser struct {
 	names map[string]int // checkpoint name to line
 }
 
-func (p *parser) fail(line int, format string, args ...any) {
+func (p *parser) failf(line int, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s:%d: %w", p.file, line, fmt.Errorf(format, args...)))
 }
 
@@ -146,16 +146,16 @@ func (p *parser) step() {
 			step.Text = text
 		}
 		if strings.TrimSpace(step.Text) == "" {
-			p.fail(number, "exec without a command (write `exec echo hello`)")
+			p.failf(number, "exec without a command (write `exec echo hello`)")
 			return
 		}
 	case Checkpoint:
 		if rest == "" || strings.ContainsAny(rest, " \t") {
-			p.fail(number, "checkpoint takes one name (write `checkpoint built`), not %q", rest)
+			p.failf(number, "checkpoint takes one name (write `checkpoint built`), not %q", rest)
 			return
 		}
 		if first, ok := p.names[rest]; ok {
-			p.fail(number, "checkpoint %q was already made on line %d; names must differ within a script", rest, first)
+			p.failf(number, "checkpoint %q was already made on line %d; names must differ within a script", rest, first)
 			return
 		}
 		if p.names == nil {
@@ -173,7 +173,7 @@ func (p *parser) step() {
 			return
 		}
 	default:
-		p.fail(number, "unknown step %q (one of exec, checkpoint, write, read)", word)
+		p.failf(number, "unknown step %q (one of exec, checkpoint, write, read)", word)
 		return
 	}
 	p.steps = append(p.steps, step)
@@ -189,7 +189,7 @@ func (p *parser) write(step *Step, rest string) bool {
 	target, source, ok := strings.Cut(rest, "<")
 	step.Path, source = strings.TrimSpace(target), strings.TrimSpace(source)
 	if !ok || source == "" {
-		p.fail(step.Line, "write needs a text or a file (write `write /path <<END` or `write /path < local-file`)")
+		p.failf(step.Line, "write needs a text or a file (write `write /path <<END` or `write /path < local-file`)")
 		return false
 	}
 	if !p.path(step.Line, step.Path) {
@@ -197,7 +197,7 @@ func (p *parser) write(step *Step, rest string) bool {
 	}
 	data, err := p.open(source)
 	if err != nil {
-		p.fail(step.Line, "reading %q: %w", source, err)
+		p.failf(step.Line, "reading %q: %w", source, err)
 		return false
 	}
 	step.Data = data
@@ -208,7 +208,7 @@ func (p *parser) write(step *Step, rest string) bool {
 func (p *parser) heredoc(line int, intro string) (string, bool) {
 	word := strings.TrimSpace(strings.TrimPrefix(intro, "<<"))
 	if word == "" || strings.ContainsAny(word, " \t") {
-		p.fail(line, "%q is not a terminator (write <<END)", word)
+		p.failf(line, "%q is not a terminator (write <<END)", word)
 		return "", false
 	}
 	var text bytes.Buffer
@@ -221,18 +221,18 @@ func (p *parser) heredoc(line int, intro string) (string, bool) {
 		text.WriteString(raw)
 		text.WriteByte('\n')
 	}
-	p.fail(line, "no line %q ends the text", word)
+	p.failf(line, "no line %q ends the text", word)
 	return "", false
 }
 
 func (p *parser) path(line int, name string) bool {
 	switch {
 	case name == "":
-		p.fail(line, "no path (write an absolute path of the sandbox, such as /workspace/data.txt)")
+		p.failf(line, "no path (write an absolute path of the sandbox, such as /workspace/data.txt)")
 	case !path.IsAbs(name):
-		p.fail(line, "%q is not an absolute path of the sandbox (try %q)", name, path.Join("/workspace", name))
+		p.failf(line, "%q is not an absolute path of the sandbox (try %q)", name, path.Join("/workspace", name))
 	case strings.Contains(name, "$"):
-		p.fail(line, "%q: the sandbox would expand the $ in a path", name)
+		p.failf(line, "%q: the sandbox would expand the $ in a path", name)
 	default:
 		return true
 	}

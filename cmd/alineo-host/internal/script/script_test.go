@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func TestParse(t *testing.T) {
 	}
 	for i, step := range got.Steps {
 		if step.Kind != want[i].Kind || step.Line != want[i].Line || step.Text != want[i].Text ||
-			step.Path != want[i].Path || string(step.Data) != string(want[i].Data) {
+			step.Path != want[i].Path || !bytes.Equal(step.Data, want[i].Data) {
 			t.Errorf("step %d: got %+v, want %+v", i, step, want[i])
 		}
 	}
