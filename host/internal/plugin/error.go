@@ -3,7 +3,10 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/alineo-labs/alineo-host/abi"
 )
@@ -89,6 +92,41 @@ func IsKind(err error, kinds ...Kind) bool {
 
 // broken says that the instance that this is the end of must not be used again.
 func (e *Error) broken() bool { return e != nil && e.Sent && e.Kind != KindGuest }
+
+// What is kept of a guest's error: it ends up in logs and on terminals, and errors live long.
+const (
+	maxMessage = 4 << 10 // bytes, also of a detail
+	maxDetails = 16
+)
+
+// tidy cuts a guest's error to size and takes out what a terminal would obey.
+func tidy(e *abi.Error) {
+	e.Message = tidyText(e.Message)
+	if len(e.Details) == 0 {
+		return
+	}
+	details := make(map[string]string, min(len(e.Details), maxDetails))
+	for _, key := range slices.Sorted(maps.Keys(e.Details)) {
+		if len(details) == maxDetails {
+			break
+		}
+		details[tidyText(key)] = tidyText(e.Details[key])
+	}
+	e.Details = details
+}
+
+func tidyText(text string) string {
+	const mark = "…"
+	if len(text) > maxMessage {
+		text = text[:maxMessage-len(mark)] + mark
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(strings.Clone(text), "?"))
+}
 
 // ConfigError is a configuration that the guest refused.
 type ConfigError struct {

@@ -189,52 +189,46 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-var buildGo = sync.OnceValues(func() (map[string][]byte, error) {
-	guests := map[string][]byte{}
-	for name, source := range map[string]string{
-		"goguest": "./testdata/goguest", "echo": "../../../sdk/go/alineo/testdata/echo",
-	} {
-		out := filepath.Join(scratch, name+".wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-o", out, source)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOEXPERIMENT=")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("building %s: %w\n%s", name, err, text)
-		}
-		wasm, err := os.ReadFile(out)
-		if err != nil {
-			return nil, err
-		}
-		guests[name] = wasm
+var buildGo = sync.OnceValues(func() ([]byte, error) {
+	out := filepath.Join(scratch, "goguest.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-o", out, "./testdata/goguest")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOEXPERIMENT=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building Go guest: %w\n%s", err, text)
 	}
-	// Compile it once, not once in each test that runs beside others.
-	return guests, warm("goguest", guests["goguest"])
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		return nil, err
+	}
+	return wasm, warm(wasm)
 })
 
-func warm(name string, wasm []byte) error {
+// warm compiles a guest once, so that tests beside each other do not do it each.
+func warm(wasm []byte) error {
 	ctx := context.Background()
 	rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: filepath.Join(scratch, "cache")})
 	if err != nil {
 		return err
 	}
 	_, err = rt.Load(ctx, plugin.Spec{
-		Name: name, Wasm: wasm, SHA256: digest(wasm), Config: []byte(`{"mode": ""}`),
+		Name: "guest", Wasm: wasm, SHA256: digest(wasm), Config: []byte(`{"mode": ""}`),
 		Limits: plugin.Limits{StartDeadline: time.Minute},
 	})
 	return errors.Join(err, rt.Close(ctx))
 }
 
 // goSpec pins a guest of the standard toolchain.
-func goSpec(tb testing.TB, name, config string) plugin.Spec {
+func goSpec(tb testing.TB, config string) plugin.Spec {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("building a Go guest takes seconds")
 	}
-	guests, err := buildGo()
+	wasm, err := buildGo()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return plugin.Spec{
-		Name: "guest", Wasm: guests[name], SHA256: digest(guests[name]), Config: []byte(config), HostVersion: "1.0.0",
+		Name: "guest", Wasm: wasm, SHA256: digest(wasm), Config: []byte(config), HostVersion: "1.0.0",
 		Limits: plugin.Limits{StartDeadline: time.Minute},
 	}
 }
@@ -244,7 +238,7 @@ func TestWorld(t *testing.T) {
 	t.Parallel()
 	var log logBuffer
 	rt := newRuntime(t, plugin.RuntimeOptions{Logger: log.logger(), CacheDir: filepath.Join(scratch, "cache")})
-	p, err := rt.Load(t.Context(), goSpec(t, "goguest", `{"mode": "world"}`))
+	p, err := rt.Load(t.Context(), goSpec(t, `{"mode": "world"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +277,7 @@ func TestGoGuestEnds(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			s := goSpec(t, "goguest", `{"mode": "`+mode+`"}`)
+			s := goSpec(t, `{"mode": "`+mode+`"}`)
 			s.Limits.Deadline = 30 * time.Second
 			if want.kind == plugin.KindDeadline {
 				s.Limits.Deadline = 500 * time.Millisecond
@@ -301,4 +295,9 @@ func TestGoGuestEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answerNothing answers every capability call with the empty message.
+func answerNothing(_ context.Context, _ *capability.Call, _ abi.Op, _, dst []byte) ([]byte, *abi.Error) {
+	return dst, nil
 }

@@ -149,6 +149,7 @@ func (i *instance) do(ctx context.Context, op abi.Op, req abi.Message, call *cap
 func (i *instance) answer(c *callContext, err error) *Error {
 	var guest *abi.Error
 	if errors.As(err, &guest) && !errors.Is(err, abi.ErrFrame) {
+		tidy(guest)
 		return i.plugin.fail(c.op, KindGuest, true, guest)
 	}
 	return i.plugin.fail(c.op, KindProtocol, true, fmt.Errorf("the guest's response: %w", err))
