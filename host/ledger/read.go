@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -22,26 +21,35 @@ func ReadSandbox(ctx context.Context, st store.Ledger, key store.Key) iter.Seq2[
 
 // readSandbox is ReadSandbox with a first page of another size, for readers who stop early.
 func readSandbox(ctx context.Context, st store.Ledger, key store.Key, first int) iter.Seq2[store.Entry, error] {
-	return stream(ctx, "reading ledger of "+key.String(), first, func(ctx context.Context, opts store.ReadOptions) (store.Page, error) {
-		return st.Read(ctx, key, opts)
+	read := func(ctx context.Context, opts store.ReadOptions) (store.Page, error) { return st.Read(ctx, key, opts) }
+	return stream(ctx, "reading ledger of "+key.String(), first, read, func(a, b *store.Entry) bool {
+		return a.TS < b.TS || a.TS == b.TS && a.ID < b.ID
 	})
 }
 
 // ReadAll streams every sandbox's entries in the order in which they were written. The first error
 // ends it.
 func ReadAll(ctx context.Context, st store.Ledger) iter.Seq2[store.Entry, error] {
-	return stream(ctx, "reading ledger", pageRows, st.ReadAll)
+	return stream(ctx, "reading ledger", pageRows, st.ReadAll, func(a, b *store.Entry) bool { return a.ID < b.ID })
 }
 
+// stream reads page after page. What a store may get wrong must not keep the reader for ever: each page
+// has to lead on from the one before, so that none comes twice.
 func stream(
 	ctx context.Context, doing string, first int, read func(context.Context, store.ReadOptions) (store.Page, error),
+	before func(a, b *store.Entry) bool,
 ) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
+		var last *store.Entry // of the page before
 		opts := store.ReadOptions{Limit: first, MaxBytes: pageBytes}
 		for {
 			page, err := read(ctx, opts)
 			if err != nil {
 				yield(store.Entry{}, fmt.Errorf("%s: %w", doing, err))
+				return
+			}
+			if len(page.Entries) > 0 && last != nil && !before(last, &page.Entries[0]) {
+				yield(store.Entry{}, fmt.Errorf("%s: the store's page does not follow the one before it", doing))
 				return
 			}
 			for _, e := range page.Entries {
@@ -52,10 +60,12 @@ func stream(
 			if !page.More {
 				return
 			}
-			if bytes.Equal(page.Cursor, opts.Cursor) {
-				yield(store.Entry{}, fmt.Errorf("%s: the store says that there is more but its cursor does not move", doing))
+			if len(page.Entries) == 0 {
+				yield(store.Entry{}, fmt.Errorf("%s: the store says that there is more but its page is empty", doing))
 				return
 			}
+			end := page.Entries[len(page.Entries)-1]
+			last = &store.Entry{TS: end.TS, ID: end.ID}
 			opts.Cursor, opts.Limit = page.Cursor, pageRows
 		}
 	}

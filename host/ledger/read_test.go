@@ -44,6 +44,40 @@ func TestReadSandboxEndsWithAnError(t *testing.T) {
 	}
 }
 
+// circling is a store that leads its reader round, or on and on with nothing.
+type circling struct {
+	store.Ledger
+	pages []store.Page
+	asked int
+}
+
+func (c *circling) ReadAll(context.Context, store.ReadOptions) (store.Page, error) {
+	c.asked++
+	return c.pages[(c.asked-1)%len(c.pages)], nil
+}
+
+func TestReadAllLeavesACircle(t *testing.T) {
+	t.Parallel()
+	a := store.Page{Entries: []store.Entry{{ID: 1}, {ID: 2}}, Cursor: []byte("a"), More: true}
+	b := store.Page{Entries: []store.Entry{{ID: 3}}, Cursor: []byte("b"), More: true}
+	none := store.Page{Entries: []store.Entry{{ID: 1}}, More: true}
+	for want, pages := range map[string][]store.Page{
+		"does not follow":   {a, b},
+		"its page is empty": {a, b, {Cursor: []byte("c"), More: true}},
+		"not follow":        {none},
+	} {
+		st := &circling{pages: pages}
+		var last error
+		n := 0
+		for _, last = range ledger.ReadAll(t.Context(), st) {
+			n++
+		}
+		if last == nil || !strings.Contains(last.Error(), want) || n > 4 {
+			t.Errorf("%d rounds, then %v, want %q", n, last, want)
+		}
+	}
+}
+
 // A long history is read in pages: what is in memory does not grow with it.
 func TestReadSandboxIsBounded(t *testing.T) {
 	const count, size = 2000, 20_000 // 40 MB

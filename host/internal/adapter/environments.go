@@ -12,6 +12,9 @@ import (
 func (l *Ledger) GetEnvironment(ctx context.Context, name string) (store.Environment, error) {
 	var reply abi.Environment
 	err := l.guest.Call(ctx, abi.OpEnvironmentGet, &abi.EnvironmentRequest{Name: name}, nil, &reply)
+	if err == nil && reply.Name != name {
+		err = l.brokenf(abi.OpEnvironmentGet, "the plugin answered with another environment, %q", reply.Name)
+	}
 	if err != nil {
 		return store.Environment{}, fmt.Errorf("getting environment %q: %w", name, mapError(err))
 	}
@@ -38,7 +41,7 @@ func (l *Ledger) DeleteEnvironment(ctx context.Context, name string) error {
 
 // ListEnvironments returns every environment, newest first.
 func (l *Ledger) ListEnvironments(ctx context.Context) ([]store.Environment, error) {
-	rows, _, err := l.rows(ctx, abi.OpEnvironmentList, nil, abi.EnvironmentColumns)
+	rows, _, err := l.rows(ctx, abi.OpEnvironmentList, nil, shape{columns: abi.EnvironmentColumns})
 	if err != nil {
 		return nil, fmt.Errorf("listing environments: %w", err)
 	}
@@ -50,7 +53,7 @@ func (l *Ledger) ListEnvironments(ctx context.Context) ([]store.Environment, err
 			Image: c.text(abi.EnvironmentImage), BuiltAt: c.int(abi.EnvironmentBuilt),
 		}
 		if c.err != nil {
-			return nil, fmt.Errorf("listing environments: %w", c.err)
+			return nil, fmt.Errorf("listing environments: %w", l.broken(abi.OpEnvironmentList, c.err))
 		}
 	}
 	return list, nil

@@ -12,8 +12,7 @@ import (
 
 // sentinel says what a caller of the store branches on, nil when the store is at fault.
 func sentinel(err error) error {
-	var guest *abi.Error
-	if errors.As(err, &guest) {
+	if guest, ok := errors.AsType[*abi.Error](err); ok {
 		switch guest.Code {
 		case abi.CodeNotFound:
 			return store.ErrNotFound
@@ -25,8 +24,8 @@ func sentinel(err error) error {
 			return store.ErrUnavailable
 		case abi.CodeUnknownOutcome:
 			return store.ErrUnknownOutcome
-		case abi.CodeUnsupported:
-			return store.ErrUnsupported
+		case abi.CodeUnsupported, abi.CodeDenied:
+			return store.ErrUnsupported // nothing was done, and trying again is no use
 		}
 		return nil
 	}

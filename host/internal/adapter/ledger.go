@@ -11,6 +11,7 @@ import (
 
 // Guest is what the adapter needs of a plugin. *plugin.Plugin is one.
 type Guest interface {
+	Name() string
 	Call(ctx context.Context, op abi.Op, req abi.Message, call *capability.Call, reply abi.Message) error
 	Close(ctx context.Context) error
 }
@@ -33,6 +34,9 @@ func wireKey(key store.Key) abi.SandboxKey {
 func (l *Ledger) OpenLedger(ctx context.Context, key store.Key) (store.Head, error) {
 	var head abi.Head
 	err := l.guest.Call(ctx, abi.OpLedgerOpen, &abi.LedgerOpenRequest{Key: wireKey(key)}, nil, &head)
+	if err == nil {
+		err = l.checkHead(&head)
+	}
 	if err != nil {
 		return store.Head{}, fmt.Errorf("opening ledger of %s: %w", key, mapError(err))
 	}
@@ -79,24 +83,32 @@ func (l *Ledger) ReadAll(ctx context.Context, opts store.ReadOptions) (store.Pag
 }
 
 func (l *Ledger) read(ctx context.Context, key abi.SandboxKey, opts store.ReadOptions) (store.Page, error) {
+	limit := uint64(max(opts.Limit, 0))
 	req := abi.LedgerReadRequest{
-		Key: key, Cursor: opts.Cursor, Limit: uint64(max(opts.Limit, 0)), MaxBytes: uint64(max(opts.MaxBytes, 0)),
+		Key: key, Cursor: opts.Cursor, Limit: limit, MaxBytes: uint64(max(opts.MaxBytes, 0)),
 	}
-	rows, reply, err := l.rows(ctx, abi.OpLedgerRead, &req, abi.RowColumns)
+	rows, reply, err := l.rows(ctx, abi.OpLedgerRead, &req, shape{abi.RowColumns, limit})
+	if err == nil {
+		err = l.checkPage(abi.OpLedgerRead, opts.Cursor, rows, &reply)
+	}
 	if err != nil {
 		return store.Page{}, err
 	}
 	entries, err := decodeEntries(rows)
+	if err == nil {
+		err = checkOrder(key, entries)
+	}
 	if err != nil {
-		return store.Page{}, err
+		return store.Page{}, l.broken(abi.OpLedgerRead, err)
 	}
 	return store.Page{Entries: entries, Cursor: reply.Cursor, More: reply.More}, nil
 }
 
 // LastCheckpoint returns the newest checkpoint entry.
 func (l *Ledger) LastCheckpoint(ctx context.Context, key store.Key, tag string) (store.Entry, error) {
+	const op = abi.OpLedgerLastCheckpoint
 	req := abi.LastCheckpointRequest{Key: wireKey(key), Tag: tag}
-	rows, _, err := l.rows(ctx, abi.OpLedgerLastCheckpoint, &req, abi.RowColumns)
+	rows, _, err := l.rows(ctx, op, &req, shape{abi.RowColumns, 1})
 	if err == nil && rows.Len() == 0 {
 		err = store.ErrNotFound
 	}
@@ -104,15 +116,19 @@ func (l *Ledger) LastCheckpoint(ctx context.Context, key store.Key, tag string) 
 		return store.Entry{}, fmt.Errorf("finding last checkpoint of %s: %w", key, err)
 	}
 	entries, err := decodeEntries(rows)
+	if err == nil {
+		err = checkOrder(req.Key, entries)
+	}
 	if err != nil {
-		return store.Entry{}, fmt.Errorf("finding last checkpoint of %s: %w", key, err)
+		return store.Entry{}, fmt.Errorf("finding last checkpoint of %s: %w", key, l.broken(op, err))
 	}
 	return entries[0], nil
 }
 
 // ListCheckpoints returns a sandbox's checkpoints in the order in which they were made.
 func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key) ([]store.Checkpoint, error) {
-	rows, _, err := l.rows(ctx, abi.OpLedgerListCheckpoints, &abi.SandboxRequest{Key: wireKey(key)}, abi.CheckpointColumns)
+	const op = abi.OpLedgerListCheckpoints
+	rows, _, err := l.rows(ctx, op, &abi.SandboxRequest{Key: wireKey(key)}, shape{columns: abi.CheckpointColumns})
 	if err != nil {
 		return nil, fmt.Errorf("listing checkpoints of %s: %w", key, err)
 	}
@@ -123,7 +139,7 @@ func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key) ([]store.Ch
 			SnapshotID: c.text(abi.CheckpointSnapshot), Tag: c.text(abi.CheckpointTag), CreatedAt: c.int(abi.CheckpointCreated),
 		}
 		if c.err != nil {
-			return nil, fmt.Errorf("listing checkpoints of %s: %w", key, c.err)
+			return nil, fmt.Errorf("listing checkpoints of %s: %w", key, l.broken(op, c.err))
 		}
 	}
 	return list, nil
@@ -135,7 +151,19 @@ func (l *Ledger) ListSandboxes(ctx context.Context, opts store.ListOptions) (sto
 		Name: opts.Name, Status: opts.Status, Limit: opts.Limit, Before: opts.Before, RunID: opts.RunID,
 		ResourceID: opts.ResourceID, TeamID: opts.TeamID, Cursor: opts.Cursor,
 	}
-	list, reply, err := l.details(ctx, abi.OpLedgerListSandboxes, &req)
+	const op = abi.OpLedgerListSandboxes
+	most := uint64(0)
+	if opts.Limit != nil {
+		most = max(*opts.Limit, 1)
+	}
+	rows, reply, err := l.rows(ctx, op, &req, shape{abi.SandboxColumns, most})
+	if err == nil {
+		err = l.checkPage(op, opts.Cursor, rows, &reply)
+	}
+	var list []store.Details
+	if err == nil {
+		list, err = l.decodeDetails(op, rows)
+	}
 	if err != nil {
 		return store.DetailsPage{}, fmt.Errorf("listing sandboxes: %w", err)
 	}
@@ -144,26 +172,26 @@ func (l *Ledger) ListSandboxes(ctx context.Context, opts store.ListOptions) (sto
 
 // GetSandbox returns one sandbox's details.
 func (l *Ledger) GetSandbox(ctx context.Context, key store.Key) (store.Details, error) {
-	list, _, err := l.details(ctx, abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: wireKey(key)})
-	if err == nil && len(list) == 0 {
-		err = store.ErrNotFound
+	details, err := l.details(ctx, abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: wireKey(key)})
+	if err == nil && (details.Name != key.Name || details.SandboxID != key.SandboxID) {
+		err = l.brokenf(abi.OpLedgerGetSandbox, "the plugin answered with another sandbox, %q/%q", details.Name, details.SandboxID)
 	}
 	if err != nil {
 		return store.Details{}, fmt.Errorf("getting sandbox %s: %w", key, err)
 	}
-	return list[0], nil
+	return details, nil
 }
 
 // FindSandbox returns one sandbox's details by its id alone.
 func (l *Ledger) FindSandbox(ctx context.Context, sandboxID string) (store.Details, error) {
-	list, _, err := l.details(ctx, abi.OpLedgerFindSandbox, &abi.FindSandboxRequest{SandboxID: sandboxID})
-	if err == nil && len(list) == 0 {
-		err = store.ErrNotFound
+	details, err := l.details(ctx, abi.OpLedgerFindSandbox, &abi.FindSandboxRequest{SandboxID: sandboxID})
+	if err == nil && details.SandboxID != sandboxID {
+		err = l.brokenf(abi.OpLedgerFindSandbox, "the plugin answered with another sandbox, %q", details.SandboxID)
 	}
 	if err != nil {
 		return store.Details{}, fmt.Errorf("finding sandbox %q: %w", sandboxID, err)
 	}
-	return list[0], nil
+	return details, nil
 }
 
 // DeleteSandbox removes a sandbox's entries.
@@ -181,11 +209,23 @@ func (l *Ledger) Close(ctx context.Context) error {
 	return l.guest.Close(ctx)
 }
 
-func (l *Ledger) details(ctx context.Context, op abi.Op, req abi.Message) ([]store.Details, abi.RowsReply, error) {
-	rows, reply, err := l.rows(ctx, op, req, abi.SandboxColumns)
+// details calls an operation that answers with one sandbox or none.
+func (l *Ledger) details(ctx context.Context, op abi.Op, req abi.Message) (store.Details, error) {
+	rows, _, err := l.rows(ctx, op, req, shape{abi.SandboxColumns, 1})
 	if err != nil {
-		return nil, reply, err
+		return store.Details{}, err
 	}
+	if rows.Len() == 0 {
+		return store.Details{}, store.ErrNotFound
+	}
+	list, err := l.decodeDetails(op, rows)
+	if err != nil {
+		return store.Details{}, err
+	}
+	return list[0], nil
+}
+
+func (l *Ledger) decodeDetails(op abi.Op, rows capability.Rows) ([]store.Details, error) {
 	list := make([]store.Details, rows.Len())
 	for i := range list {
 		c := cells{rows: rows, row: i}
@@ -196,36 +236,8 @@ func (l *Ledger) details(ctx context.Context, op abi.Op, req abi.Message) ([]sto
 			ParentSandboxID: c.text(abi.SandboxParent),
 		}
 		if c.err != nil {
-			return nil, reply, c.err
+			return nil, l.broken(op, c.err)
 		}
 	}
-	return list, reply, nil
-}
-
-// rows calls an operation that answers with a page and returns the page, wherever the guest left it.
-func (l *Ledger) rows(ctx context.Context, op abi.Op, req abi.Message, columns uint32) (capability.Rows, abi.RowsReply, error) {
-	var call capability.Call
-	var reply abi.RowsReply
-	if err := l.guest.Call(ctx, op, req, &call, &reply); err != nil {
-		return nil, reply, mapError(err)
-	}
-	var rows capability.Rows = noRows{}
-	switch {
-	case reply.Rows != 0:
-		kept, ok := call.Get(reply.Rows)
-		if !ok {
-			return nil, reply, fmt.Errorf("the plugin answered %s with handle %d, which it does not hold", op, reply.Rows)
-		}
-		rows = kept
-	case len(reply.Table) != 0:
-		table, err := abi.ParseTable(reply.Table)
-		if err != nil {
-			return nil, reply, fmt.Errorf("the plugin answered %s with a table that can't be read: %w", op, err)
-		}
-		rows = table
-	}
-	if rows.Len() > 0 && rows.Columns() != int(columns) {
-		return nil, reply, fmt.Errorf("the plugin answered %s with %d columns, not %d", op, rows.Columns(), columns)
-	}
-	return rows, reply, nil
+	return list, nil
 }

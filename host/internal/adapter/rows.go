@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -128,23 +127,26 @@ type cells struct {
 
 func (c *cells) fail(column uint32, want string, got abi.Value) {
 	if c.err == nil {
-		c.err = fmt.Errorf("row %d, column %d of the plugin's answer is of kind %d, not %s", c.row, column, got.Kind, want)
+		c.err = fmt.Errorf("row %d, column %d of the plugin's answer is %s, not %s", c.row, column, got.Kind, want)
 	}
 }
 
-// text returns a copy of a text cell; null is "".
-func (c *cells) text(column uint32) string {
+// view returns a text cell as it lies in the page; null has no bytes.
+func (c *cells) view(column uint32) abi.Value {
 	v := c.rows.Value(c.row, int(column))
 	switch v.Kind {
-	case abi.KindNull:
-		return ""
-	case abi.KindText, abi.KindJSON:
-		return strings.Clone(v.String())
+	case abi.KindNull, abi.KindText, abi.KindJSON:
+		return v
 	default:
 		c.fail(column, "text", v)
-		return ""
+		return abi.Null
 	}
 }
+
+func (c *cells) bytes(column uint32) []byte { return c.view(column).Bytes }
+
+// text returns a copy of a text cell; null is "".
+func (c *cells) text(column uint32) string { return strings.Clone(c.view(column).String()) }
 
 // int returns an integer cell; null is 0.
 func (c *cells) int(column uint32) int64 {
@@ -153,29 +155,4 @@ func (c *cells) int(column uint32) int64 {
 		c.fail(column, "an integer", v)
 	}
 	return v.Int
-}
-
-func decodeEntries(rows capability.Rows) ([]store.Entry, error) {
-	entries := make([]store.Entry, rows.Len())
-	for i := range entries {
-		c := cells{rows: rows, row: i}
-		e := &entries[i]
-		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.int(abi.RowStep), c.int(abi.RowTS)
-		e.SandboxID, e.Name, e.Event = c.text(abi.RowSandboxID), c.text(abi.RowName), c.text(abi.RowEvent)
-		if v := rows.Value(i, int(abi.RowBranch)); v.Kind != abi.KindNull {
-			branch := c.int(abi.RowBranch)
-			e.Branch = &branch
-		}
-		if v := rows.Value(i, int(abi.RowPayload)); v.Kind != abi.KindNull {
-			e.Payload = json.RawMessage(c.text(abi.RowPayload))
-		}
-		if v := rows.Value(i, int(abi.RowError)); v.Kind != abi.KindNull {
-			text := c.text(abi.RowError)
-			e.Error = &text
-		}
-		if c.err != nil {
-			return nil, c.err
-		}
-	}
-	return entries, nil
 }

@@ -1,0 +1,87 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// blockSize is how much memory payloads share, bytes: few allocations a page, and an entry that is
+// kept for long holds little more than itself.
+const blockSize = 16 << 10
+
+// block gives out copies that lie behind one another.
+type block struct{ free []byte }
+
+func (b *block) clone(text []byte, left int) []byte {
+	if len(text) == 0 {
+		return []byte{} // which is not null
+	}
+	if len(text) > len(b.free) {
+		if len(text) > blockSize/4 {
+			return append(make([]byte, 0, len(text)), text...)
+		}
+		b.free = make([]byte, max(len(text), min(blockSize, left)))
+	}
+	n := copy(b.free, text)
+	own := b.free[:n:n]
+	b.free = b.free[n:]
+	return own
+}
+
+// words keeps the texts that a page repeats in row after row: names, ids, events.
+type words struct {
+	recent [8]string
+	next   int
+}
+
+func (w *words) intern(text []byte) string {
+	for i := range w.recent {
+		if w.recent[i] == string(text) {
+			return w.recent[i]
+		}
+	}
+	own := string(text)
+	w.recent[w.next] = own
+	w.next = (w.next + 1) % len(w.recent)
+	return own
+}
+
+// decodeEntries copies a page of entries: nothing of it views the rows.
+func decodeEntries(rows capability.Rows) ([]store.Entry, error) {
+	count := rows.Len()
+	entries := make([]store.Entry, count)
+	payloads := 0
+	for i := range count {
+		payloads += len(rows.Value(i, int(abi.RowPayload)).Bytes)
+	}
+	var events, ids words
+	var texts block
+	for i := range entries {
+		c := cells{rows: rows, row: i}
+		e := &entries[i]
+		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.int(abi.RowStep), c.int(abi.RowTS)
+		e.SandboxID, e.Name = ids.intern(c.bytes(abi.RowSandboxID)), ids.intern(c.bytes(abi.RowName))
+		e.Event = events.intern(c.bytes(abi.RowEvent))
+		if v := rows.Value(i, int(abi.RowBranch)); v.Kind != abi.KindNull {
+			branch := c.int(abi.RowBranch)
+			e.Branch = &branch
+		}
+		if v := rows.Value(i, int(abi.RowPayload)); v.Kind != abi.KindNull {
+			payload := c.bytes(abi.RowPayload)
+			e.Payload = json.RawMessage(texts.clone(payload, payloads))
+			payloads -= len(payload)
+		}
+		if v := rows.Value(i, int(abi.RowError)); v.Kind != abi.KindNull {
+			text := strings.Clone(c.view(abi.RowError).String())
+			e.Error = &text
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	return entries, nil
+}
