@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -143,5 +145,31 @@ func TestLimits(t *testing.T) {
 	}
 	if got := box.must("echo alive"); got != "alive\n" {
 		t.Errorf("afterwards: %q", got)
+	}
+}
+
+// TestInheritedDescriptors checks that what this process's parent forgot to
+// keep to itself goes no further.
+func TestInheritedDescriptors(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	var p [2]int
+	if err := syscall.Pipe(p[:]); err != nil { // without close-on-exec
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(p[0]); _ = syscall.Close(p[1]) }()
+	var st syscall.Stat_t
+	if err := syscall.Fstat(p[1], &st); err != nil {
+		t.Fatal(err)
+	}
+	box := e.create(nil)
+	pipe := fmt.Sprintf("pipe:[%d]", st.Ino)
+	for _, proc := range processesOf(t, box.ID) {
+		links, _ := filepath.Glob(filepath.Join(filepath.Dir(proc), "fd", "*"))
+		for _, l := range links {
+			if target, err := os.Readlink(l); err == nil && target == pipe {
+				t.Errorf("%s has it", l)
+			}
+		}
 	}
 }

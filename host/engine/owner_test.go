@@ -97,6 +97,19 @@ func TestShimKilled(t *testing.T) {
 	assertGone(t, e, box.ID)
 }
 
+// TestDirectoryRemoved checks that a sandbox whose directory somebody has
+// removed ends by itself.
+func TestDirectoryRemoved(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	box := e.create(map[string]any{"timeout": nil})
+	if err := os.RemoveAll(filepath.Join(e.dir, "sandboxes", box.ID)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its processes to end", func() bool { return len(processesOf(t, box.ID)) == 0 })
+	assertGone(t, e, box.ID)
+}
+
 // TestAttach has two engines on one directory, and the second outlive the
 // first.
 func TestAttach(t *testing.T) {

@@ -57,6 +57,7 @@ func Apply(ctx context.Context, image *reexec.Image, dst, src string) error {
 
 // Main copies and never returns. main calls it first thing.
 func Main() {
+	reexec.CloseInherited(reexec.ControlFD)
 	control := os.NewFile(reexec.ControlFD, "control")
 	unix.Umask(0)
 	var o order

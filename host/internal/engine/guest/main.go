@@ -24,6 +24,7 @@ import (
 // main thread.
 func Main() {
 	runtime.LockOSThread() // the shim's death signal is tied to threads, and Enter wants one
+	reexec.CloseInherited(ProgramFD)
 	g := guest{control: os.NewFile(reexec.ControlFD, "control"), work: make(chan func())}
 	g.in, g.out = json.NewDecoder(g.control), json.NewEncoder(g.control)
 	l, err := g.enter()
@@ -81,9 +82,6 @@ func (e entryError) Error() string { return e.err.Error() }
 func (g *guest) enter() (net.Listener, error) {
 	if err := g.in.Decode(&g.config); err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
-	}
-	for fd := reexec.ControlFD; fd <= ProgramFD; fd++ {
-		syscall.CloseOnExec(fd)
 	}
 	if g.config.Program {
 		_ = syscall.Close(ProgramFD) // it runs already

@@ -5,7 +5,9 @@ package shim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -31,10 +33,8 @@ const (
 // thread.
 func Main() {
 	runtime.LockOSThread() // the init's death signal is tied to this thread
+	reexec.CloseInherited(programFD)
 	engine := os.NewFile(reexec.ControlFD, "engine")
-	for fd := reexec.ControlFD; fd <= programFD; fd++ {
-		syscall.CloseOnExec(fd)
-	}
 	var c Config
 	if err := json.NewDecoder(engine).Decode(&c); err != nil {
 		os.Exit(1) // the engine has gone before it said what it wanted
@@ -122,15 +122,15 @@ func (s *keeper) keep() {
 	sigs := make(chan os.Signal, 1)
 	signal.Notify(sigs, syscall.SIGTERM)
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		s.mu.Lock()
 		at, changed := s.state.ExpiresAt, s.changed
 		s.mu.Unlock()
 		var expired <-chan time.Time
 		if !at.IsZero() {
-			t := time.NewTimer(time.Until(at))
-			defer t.Stop()
-			expired = t.C
+			expired = time.After(time.Until(at))
 		}
 		select {
 		case <-changed:
@@ -139,6 +139,10 @@ func (s *keeper) keep() {
 				continue // the clock was set back
 			}
 			s.destroy()
+		case <-look.C:
+			if s.abandoned() {
+				s.destroy()
+			}
 		case <-sigs:
 			s.destroy()
 		case <-s.destroyed:
@@ -148,6 +152,17 @@ func (s *keeper) keep() {
 			return
 		}
 	}
+}
+
+// lookEvery is how often a shim looks whether its sandbox still has a
+// directory.
+const lookEvery = 5 * time.Second
+
+// abandoned tells that somebody has removed the sandbox's directory: nobody
+// can find the sandbox any more, and so nobody would ever end it.
+func (s *keeper) abandoned() bool {
+	_, err := os.Lstat(filepath.Join(s.config.Dir, LockFile))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // end kills the init and all that was under it.

@@ -1,0 +1,101 @@
+package cgroup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func write(t testing.TB, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestOwnGroups(t *testing.T) {
+	t.Parallel()
+	got, err := ownGroups(write(t, "9:name=systemd:/\n4:memory:/a/b\n3:cpu,cpuacct:/c:d\nrubbish\n0::/u\n"))
+	want := map[string]string{"name=systemd": "/", "memory": "/a/b", "cpu": "/c:d", "cpuacct": "/c:d", "": "/u"}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v %v, want %v", got, err, want)
+	}
+}
+
+func TestGroupMounts(t *testing.T) {
+	t.Parallel()
+	got, err := groupMounts(write(t, `24 30 0:22 / /proc rw,relatime - proc proc rw
+31 24 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:9 master:2 - cgroup cgroup rw,memory
+32 24 0:28 /docker/x /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct
+33 24 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate
+rubbish - x
+`))
+	if err != nil || len(got) != 3 || got[0].at != "/sys/fs/cgroup/memory" || len(got[2].controllers) != 0 {
+		t.Fatalf("%+v %v", got, err)
+	}
+	for _, c := range []struct {
+		m    int
+		path string
+		want string
+	}{
+		{0, "/", "/sys/fs/cgroup/memory"},
+		{0, "/a/b", "/sys/fs/cgroup/memory/a/b"},
+		{1, "/docker/x/y", "/sys/fs/cgroup/cpu/y"},
+		{2, "/u", "/sys/fs/cgroup/unified/u"},
+	} {
+		if dir := got[c.m].dir(c.path); dir != c.want {
+			t.Errorf("%d %s: %s, want %s", c.m, c.path, dir, c.want)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add("4:memory:/a\n0::/\n", "31 24 0:27 / /x rw - cgroup2 cgroup2 rw\n")
+	f.Fuzz(func(t *testing.T, own, mounts string) {
+		if _, err := ownGroups(write(t, own)); err != nil {
+			return
+		}
+		_, _ = groupMounts(write(t, mounts))
+	})
+}
+
+// TestGroup makes a real group, if this process may.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	p, missing := Find()
+	if p.Version() == 0 {
+		t.Skipf("LEFT OUT: no control groups here: %v", missing)
+	}
+	g, err := p.Create("test-group", Limits{Memory: 64 << 20, CPU: 500, Processes: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	file := map[int]string{1: "pids.max", 2: "pids.max"}[p.Version()]
+	dir := g.Dirs[Pids]
+	if p.Version() == 2 {
+		dir = g.Dirs[""]
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(b) != "10\n" {
+		t.Errorf("pids.max: %q %v", b, err)
+	}
+	if _, err := p.Create("test-group", Limits{}); err == nil {
+		t.Error("a second group of the same name")
+	}
+}
+
+func TestNoGroup(t *testing.T) {
+	t.Parallel()
+	var g Group
+	if g.CanFreeze() || g.Freeze(t.Context()) != nil || g.Thaw() != nil || g.Add(1) != nil || g.Remove(t.Context()) != nil {
+		t.Error("the zero group does something")
+	}
+}
