@@ -17,7 +17,7 @@ import (
 //
 // Err may say that time is up shortly before Done is closed.
 type callContext struct {
-	parent   context.Context
+	parent   context.Context //nolint:containedctx // this is a context, of one call
 	inst     *instance
 	op       abi.Op
 	call     *capability.Call // lent by the caller, or made for the guest; may be nil
@@ -30,7 +30,7 @@ type callContext struct {
 	lent     bool             // a capability was given the context, and other goroutines may have it
 
 	mu     sync.Mutex
-	lazy   context.Context // made by the first Done
+	lazy   context.Context //nolint:containedctx // made by the first Done
 	cancel func()
 	ended  bool
 }

@@ -78,20 +78,18 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // IsKind says whether err is or wraps an Error of one of these kinds.
 func IsKind(err error, kinds ...Kind) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, k := range kinds {
-		if e.Kind == k {
-			return true
-		}
-	}
-	return false
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(kinds, e.Kind)
 }
 
 // broken says that the instance that this is the end of must not be used again.
 func (e *Error) broken() bool { return e != nil && e.Sent && e.Kind != KindGuest }
+
+// unsupported says that the guest does not have the operation.
+func (e *Error) unsupported() bool {
+	guest, ok := errors.AsType[*abi.Error](e.Err)
+	return ok && guest.Code == abi.CodeUnsupported
+}
 
 // What is kept of a guest's error: it ends up in logs and on terminals, and errors live long.
 const (

@@ -147,8 +147,7 @@ func (i *instance) do(ctx context.Context, op abi.Op, req abi.Message, call *cap
 
 // answer turns a frame that is no reply into an error: the guest's own, or that it is garbage.
 func (i *instance) answer(c *callContext, err error) *Error {
-	var guest *abi.Error
-	if errors.As(err, &guest) && !errors.Is(err, abi.ErrFrame) {
+	if guest, ok := errors.AsType[*abi.Error](err); ok && !errors.Is(err, abi.ErrFrame) {
 		tidy(guest)
 		return i.plugin.fail(c.op, KindGuest, true, guest)
 	}

@@ -56,23 +56,23 @@ func (r *Runtime) Load(ctx context.Context, spec Spec) (*Plugin, error) {
 
 func (p *Plugin) load(ctx context.Context, spec Spec) *Error {
 	if f := p.verify(spec); f != nil {
-		return p.fault(0, false, f)
+		return p.fault(0, f)
 	}
 	metered, stats, err := meter.Rewrite(spec.Wasm, meter.Options{MaxMemoryPages: p.limits.pages()})
 	if err != nil {
-		return p.fault(0, false, refused(err, p.limits))
+		return p.fault(0, refused(err, p.limits))
 	}
 	p.stats = stats
 	engine, err := p.runtime.compile(ctx, metered, p.limits.pages())
 	if err != nil {
-		var f *fault
-		if !errors.As(err, &f) {
+		f, ok := errors.AsType[*fault](err)
+		if !ok {
 			f = &fault{kind: KindLoad, err: err}
 			if ctx.Err() != nil {
 				f.kind, _ = gaveUp(ctx.Err())
 			}
 		}
-		return p.fault(0, false, f)
+		return p.fault(0, f)
 	}
 	p.engine = engine
 	failure := p.begin(ctx)
@@ -136,8 +136,7 @@ func notAModule(b []byte) string {
 
 // refused explains why a module could not be metered.
 func refused(err error, limits Limits) *fault {
-	var memory *meter.MemoryError
-	if errors.As(err, &memory) {
+	if memory, ok := errors.AsType[*meter.MemoryError](err); ok {
 		return faultf(KindMemory, "the guest needs %d pages of memory (%d bytes) to start, limits.memory allows %d (%d bytes)",
 			memory.Pages, int64(memory.Pages)*meter.PageSize, memory.Allowed, limits.MemoryBytes)
 	}
@@ -147,7 +146,7 @@ func refused(err error, limits Limits) *fault {
 // begin makes the first instance, learns what the guest is, and puts it into the pool.
 func (p *Plugin) begin(ctx context.Context) *Error {
 	if f := checkSymbols(p.engine.compiled, p.engine.offered); f != nil {
-		return p.fault(0, false, f)
+		return p.fault(0, f)
 	}
 	began := p.runtime.clock.now()
 	inst, failure := p.start(ctx, began)
@@ -206,6 +205,9 @@ func (p *Plugin) configure(ctx context.Context, inst *instance, began time.Durat
 		return failure
 	}
 	if len(reply.Diagnostics) > 0 {
+		for i, d := range reply.Diagnostics {
+			reply.Diagnostics[i] = abi.Diagnostic{Key: tidyText(d.Key), Message: tidyText(d.Message)}
+		}
 		return p.fail(abi.OpConfigure, KindConfig, false, &ConfigError{Diagnostics: reply.Diagnostics})
 	}
 	return nil

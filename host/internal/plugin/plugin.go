@@ -35,7 +35,7 @@ type Plugin struct {
 	pool        pool
 	breaker     breaker
 
-	life    context.Context // ends when Close loses patience; nothing else is bound to it
+	life    context.Context //nolint:containedctx // the plugin's own life: it ends when Close loses patience
 	abort   context.CancelFunc
 	aborted atomic.Bool
 
@@ -99,14 +99,14 @@ func (p *Plugin) callOnce(ctx context.Context, op abi.Op, req abi.Message, call 
 	}
 	trial, f := p.breaker.allow()
 	if f != nil {
-		return p.fault(op, false, f)
+		return p.fault(op, f)
 	}
 	inst, f := p.pool.get(ctx, p.limits.QueueDeadline)
 	if f != nil {
 		if trial {
 			p.breaker.settle(false)
 		}
-		return p.fault(op, false, f)
+		return p.fault(op, f)
 	}
 	if p.manifest.State == abi.StateVolatile {
 		ctx = context.WithoutCancel(ctx)
@@ -181,8 +181,9 @@ func (p *Plugin) fail(op abi.Op, kind Kind, sent bool, err error) *Error {
 	return &Error{Plugin: p.name, Op: op, Kind: kind, Sent: sent, Err: err}
 }
 
-func (p *Plugin) fault(op abi.Op, sent bool, f *fault) *Error {
-	e := p.fail(op, f.kind, sent, f.err)
+// fault is fail for what was found before the guest had the request.
+func (p *Plugin) fault(op abi.Op, f *fault) *Error {
+	e := p.fail(op, f.kind, false, f.err)
 	e.blameless = f.blameless
 	return e
 }
@@ -234,8 +235,7 @@ func (p *Plugin) release(ctx context.Context, empty <-chan struct{}) {
 	for _, inst := range p.pool.drain() {
 		if !p.aborted.Load() {
 			failure := inst.do(ctx, abi.OpClose, nil, nil, nil, p.runtime.clock.now(), p.limits.Deadline)
-			var guest *abi.Error
-			if failure != nil && !(errors.As(failure, &guest) && guest.Code == abi.CodeUnsupported) {
+			if failure != nil && !failure.unsupported() {
 				errs = append(errs, failure)
 			}
 		}

@@ -76,7 +76,7 @@ func load(tb testing.TB, s plugin.Spec) *plugin.Plugin {
 // text is a message of any bytes, for operations without a type of their own.
 type text []byte
 
-func (t text) AppendTo(dst []byte) []byte { return append(dst, t...) }
+func (t *text) AppendTo(dst []byte) []byte { return append(dst, *t...) }
 
 func (t *text) Unmarshal(src []byte) error {
 	*t = src

@@ -71,12 +71,16 @@ func checkExports(compiled wazero.CompiledModule) []problem {
 		switch {
 		case !ok && want.optional:
 		case !ok:
-			problems = append(problems, problem{KindMissingExport,
-				fmt.Sprintf("the module does not export the function %s %s", want.name, wanted)})
+			problems = append(problems, problem{
+				KindMissingExport,
+				fmt.Sprintf("the module does not export the function %s %s", want.name, wanted),
+			})
 		case signature(f.ParamTypes(), f.ResultTypes()) != wanted:
-			problems = append(problems, problem{KindSignature,
+			problems = append(problems, problem{
+				KindSignature,
 				fmt.Sprintf("the module exports %s as %s, wanted is %s", want.name,
-					signature(f.ParamTypes(), f.ResultTypes()), wanted)})
+					signature(f.ParamTypes(), f.ResultTypes()), wanted),
+			})
 		}
 	}
 	if _, ok := compiled.ExportedMemories()[abi.ExportMemory]; !ok {

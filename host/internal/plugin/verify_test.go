@@ -23,20 +23,30 @@ func TestVerify(t *testing.T) {
 		kind   plugin.Kind
 		want   string
 	}{
-		{"no pin", func(s *plugin.Spec) { s.SHA256 = "" }, plugin.KindDigest,
-			"add this line below [plugins.guest]:\nsha256 = \"" + good.SHA256 + "\""},
-		{"one byte changed", func(s *plugin.Spec) { s.Wasm = changed }, plugin.KindDigest,
-			"pinned " + good.SHA256 + "\nfound  " + digest(changed) + "\n"},
-		{"text", func(s *plugin.Spec) { s.Wasm = []byte("[plugins.sqlite]\n") }, plugin.KindLoad,
-			"the file is not a WebAssembly module: it looks like text"},
-		{"pinned text", func(s *plugin.Spec) { s.Wasm = []byte("x"); s.SHA256 = digest(s.Wasm) }, plugin.KindLoad,
-			"the file is not a WebAssembly module: it looks like text"},
+		{
+			"no pin", func(s *plugin.Spec) { s.SHA256 = "" }, plugin.KindDigest,
+			"add this line below [plugins.guest]:\nsha256 = \"" + good.SHA256 + "\"",
+		},
+		{
+			"one byte changed", func(s *plugin.Spec) { s.Wasm = changed }, plugin.KindDigest,
+			"pinned " + good.SHA256 + "\nfound  " + digest(changed) + "\n",
+		},
+		{
+			"text", func(s *plugin.Spec) { s.Wasm = []byte("[plugins.sqlite]\n") }, plugin.KindLoad,
+			"the file is not a WebAssembly module: it looks like text",
+		},
+		{
+			"pinned text", func(s *plugin.Spec) { s.Wasm = []byte("x"); s.SHA256 = digest(s.Wasm) }, plugin.KindLoad,
+			"the file is not a WebAssembly module: it looks like text",
+		},
 		{"nothing", func(s *plugin.Spec) { s.Wasm = nil }, plugin.KindLoad, "the file is empty"},
 		{"program", func(s *plugin.Spec) { s.Wasm = []byte("\x7fELF\x02\x01\x01\x00") }, plugin.KindLoad, "the file is not a WebAssembly module"},
 		{"component", func(s *plugin.Spec) { s.Wasm = []byte("\x00asm\x0d\x00\x01\x00") }, plugin.KindLoad, "the file is a WebAssembly component"},
 		{"cut off", func(s *plugin.Spec) { s.Wasm = s.Wasm[:100]; s.SHA256 = digest(s.Wasm) }, plugin.KindLoad, "this host refuses the module: metering module: offset"},
-		{"one page", func(s *plugin.Spec) { s.Limits.MemoryBytes = 65536 }, plugin.KindMemory,
-			"the guest needs 2 pages of memory (131072 bytes) to start, limits.memory allows 1 (65536 bytes)"},
+		{
+			"one page", func(s *plugin.Spec) { s.Limits.MemoryBytes = 65536 }, plugin.KindMemory,
+			"the guest needs 2 pages of memory (131072 bytes) to start, limits.memory allows 1 (65536 bytes)",
+		},
 		{"less than a page", func(s *plugin.Spec) { s.Limits.MemoryBytes = 1 }, plugin.KindLoad, "limits.memory: 1 is not between 65536 and 4294967296"},
 		{"negative", func(s *plugin.Spec) { s.Limits.Instances = -1 }, plugin.KindLoad, "limits.instances: -1 is negative"},
 		{"too large", func(s *plugin.Spec) { s.Limits.MaxModule = 100 }, plugin.KindTooLarge, "limits.max_module allows 100"},

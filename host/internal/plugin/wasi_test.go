@@ -60,13 +60,22 @@ func TestPollOneoff(t *testing.T) {
 		want  map[uint64]uint16 // data and error of each event
 	}{
 		{"relative", []subscription{{data: 1, id: 1, at: ms(30)}}, 0, 30 * time.Millisecond, map[uint64]uint16{1: 0}},
-		{"the nearest of three", []subscription{{data: 1, at: ms(500)}, {data: 2, at: ms(20)}, {data: 3, at: 1 << 63}}, 0,
-			20 * time.Millisecond, map[uint64]uint16{2: 0}},
+		{
+			"the nearest of three",
+			[]subscription{{data: 1, at: ms(500)}, {data: 2, at: ms(20)}, {data: 3, at: 1 << 63}},
+			0,
+			20 * time.Millisecond,
+			map[uint64]uint16{2: 0},
+		},
 		{"now", []subscription{{data: 1}}, 0, 0, map[uint64]uint16{1: 0}},
 		{"absolute, monotonic", []subscription{{data: 1, id: 1, at: ms(40), flags: 1}}, 0, 40 * time.Millisecond, map[uint64]uint16{1: 0}},
 		{"absolute, in the past", []subscription{{data: 1, id: 0, at: 1, flags: 1}}, 0, 0, map[uint64]uint16{1: 0}},
-		{"a stream is ready before a clock", []subscription{{data: 1, at: ms(500)}, {data: 2, event: eventFdRead}, {data: 3, event: eventFdWrite, id: 2}},
-			0, 0, map[uint64]uint16{2: 0, 3: 0}},
+		{
+			"a stream is ready before a clock",
+			[]subscription{{data: 1, at: ms(500)}, {data: 2, event: eventFdRead}, {data: 3, event: eventFdWrite, id: 2}},
+			0, 0,
+			map[uint64]uint16{2: 0, 3: 0},
+		},
 		{"no such file", []subscription{{data: 1, event: eventFdRead, id: 7}}, 0, 0, map[uint64]uint16{1: wasiBadf}},
 		{"nothing", nil, wasiInval, 0, nil},
 		{"unknown event", []subscription{{event: 9}}, wasiInval, 0, nil},

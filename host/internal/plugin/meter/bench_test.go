@@ -18,9 +18,15 @@ func BenchmarkGuest(b *testing.B) {
 		guest, export string
 		arg           uint64
 	}{
-		{"control", "count", 1000}, {"control", "nested", 63}, {"control", "fib", 15},
-		{"memory", "fill", 0xf}, {"memory", "copy", 31},
-		{"go", "spin", 1000}, {"go", "sort", 1000}, {"go", "words", 500}, {"go", "goroutines", 50},
+		{"control", "count", 1000},
+		{"control", "nested", 63},
+		{"control", "fib", 15},
+		{"memory", "fill", 0xf},
+		{"memory", "copy", 31},
+		{"go", "spin", 1000},
+		{"go", "sort", 1000},
+		{"go", "words", 500},
+		{"go", "goroutines", 50},
 	} {
 		wasm := guests[c.guest]
 		metered, _, err := meter.Rewrite(wasm, meter.Options{MaxMemoryPages: 1024})
@@ -37,7 +43,7 @@ func BenchmarkGuest(b *testing.B) {
 			{"checked", wasm, plainConfig().WithCloseOnContextDone(true)},
 		} {
 			b.Run(c.guest+"."+c.export+"/"+form.name, func(b *testing.B) {
-				ctx, cancel := context.WithCancel(context.Background())
+				ctx, cancel := context.WithCancel(b.Context())
 				defer cancel()
 				w := newWorld(b, form.config)
 				w.onTick = func(ctx context.Context, _ int32) {

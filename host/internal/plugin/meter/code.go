@@ -12,7 +12,7 @@ func (w *rewriter) codeSection(r *reader, dst []byte) []byte {
 	start := r.pos
 	n := r.count("function bodies", maxFunctions)
 	if r.err == nil && n != w.functions()-w.imports {
-		r.fail(start, "%d function bodies for %d functions", n, w.functions()-w.imports)
+		r.failf(start, "%d function bodies for %d functions", n, w.functions()-w.imports)
 	}
 	dst = appendU32(dst, n)
 	var code []byte
@@ -20,7 +20,7 @@ func (w *rewriter) codeSection(r *reader, dst []byte) []byte {
 		at := r.pos
 		size := r.u32()
 		if size > maxBody {
-			r.fail(at, "function body of %d bytes, at most %d are supported", size, maxBody)
+			r.failf(at, "function body of %d bytes, at most %d are supported", size, maxBody)
 		}
 		body := r.sub(size)
 		code = w.function(&body, w.params[w.funcs[w.imports+i]], code[:0])
@@ -41,7 +41,7 @@ func (w *rewriter) function(r *reader, params uint32, dst []byte) []byte {
 	dst = f.code(dst)
 	// What the engine does for a function grows with the square of these.
 	if w.work += 12*f.loops*f.loops + f.branches*f.branches; w.work > maxWork {
-		r.fail(start, "function of %d loops and %d branches would take too long to compile", f.loops, f.branches)
+		r.failf(start, "function of %d loops and %d branches would take too long to compile", f.loops, f.branches)
 	}
 	w.entry = w.entry[:0]
 	if !f.loopFirst {
@@ -85,7 +85,7 @@ func (f *body) declarations() []byte {
 	}
 	f.rewriter.locals += sum
 	if sum > maxLocals || f.rewriter.locals > maxAllLocals {
-		r.fail(start, "%d locals, at most %d of a function and %d of all are supported", sum, maxLocals, maxAllLocals)
+		r.failf(start, "%d locals, at most %d of a function and %d of all are supported", sum, maxLocals, maxAllLocals)
 	}
 	f.locals = uint32(sum)
 	return out
@@ -141,7 +141,7 @@ func (f *body) code(dst []byte) []byte {
 func (f *body) open(at int, op byte, dst []byte) []byte {
 	dst = f.blockType(append(dst, op))
 	if len(f.control) > maxNesting {
-		f.r.fail(at, "more than %d blocks within each other", maxNesting)
+		f.r.failf(at, "more than %d blocks within each other", maxNesting)
 		return dst
 	}
 	next := frame{loop: op == opLoop, first: f.straight, start: at}
@@ -164,7 +164,7 @@ func (f *body) blockType(dst []byte) []byte {
 	switch t := r.signed(33); {
 	case t >= 0:
 		if t >= int64(f.tickType()) {
-			r.fail(start, "type %d does not exist, the module has %d", t, f.tickType())
+			r.failf(start, "type %d does not exist, the module has %d", t, f.tickType())
 		}
 		return appendSigned(dst, t)
 	default:
@@ -174,7 +174,7 @@ func (f *body) blockType(dst []byte) []byte {
 				return append(dst, c)
 			}
 		}
-		r.fail(start, "block type %d is not supported", t)
+		r.failf(start, "block type %d is not supported", t)
 		return dst
 	}
 }
@@ -206,7 +206,7 @@ func (f *body) plain(kind operands, op byte, dst []byte) []byte {
 	case types:
 		start := r.pos
 		if n := r.count("types", maxParams); n != 1 {
-			r.fail(start, "select of %d types is not supported", n)
+			r.failf(start, "select of %d types is not supported", n)
 		}
 		return append(dst, 1, r.valueType())
 	case local:
@@ -237,17 +237,17 @@ func (f *body) memarg(dst []byte) []byte {
 	start := r.pos
 	align := r.u32()
 	if align > 4 {
-		r.fail(start, "alignment %d is not supported", align)
+		r.failf(start, "alignment %d is not supported", align)
 	}
 	if f.memories == 0 {
-		r.fail(start, "memory access without a memory")
+		r.failf(start, "memory access without a memory")
 	}
 	return appendU32(appendU32(dst, align), r.u32())
 }
 
 func (f *body) memoryIndex(dst []byte) []byte {
 	if f.memories == 0 {
-		f.r.fail(f.r.pos, "memory access without a memory")
+		f.r.failf(f.r.pos, "memory access without a memory")
 	}
 	f.r.zero("memory index")
 	return append(dst, 0)
@@ -300,7 +300,7 @@ func (f *body) vector(at int, dst []byte) []byte {
 	r := f.r
 	op := r.u32()
 	if size := r.pos - at; r.err == nil && size != 2 && (size != 3 || op < 0x80) {
-		r.fail(at, "opcode %#x %d is padded", opPrefixVector, op)
+		r.failf(at, "opcode %#x %d is padded", opPrefixVector, op)
 	}
 	dst = appendU32(append(dst, opPrefixVector), op)
 	switch vecOperandsOf(op) {

@@ -64,7 +64,7 @@ func check(t *testing.T, wasm []byte) {
 		return
 	}
 	wasm = withoutCustom(wasm)
-	plainErr, meteredErr := compile(t, wasm), compile(t, metered)
+	plainErr, meteredErr := compile(wasm), compile(metered)
 	if (plainErr == nil) != (meteredErr == nil) {
 		t.Fatalf("plain module: %v\nmetered module: %v\n%x", plainErr, meteredErr, wasm)
 	}
@@ -97,7 +97,7 @@ func withoutCustom(wasm []byte) []byte {
 }
 
 // compile validates a module as the engine does, without the cost of making code of it.
-func compile(t *testing.T, wasm []byte) error {
+func compile(wasm []byte) error {
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(16))
 	defer r.Close(ctx)

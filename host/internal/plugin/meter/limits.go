@@ -8,14 +8,14 @@ func (r *reader) limits(what string) (low, high uint32) {
 	start := r.pos
 	flags := r.byte()
 	if flags > 1 {
-		r.fail(start, "%s with limits of kind %#x (shared or 64-bit) is not supported", what, flags)
+		r.failf(start, "%s with limits of kind %#x (shared or 64-bit) is not supported", what, flags)
 	}
 	low, high = r.u32(), unbounded
 	if flags == 1 {
 		high = r.u32()
 	}
 	if high < low {
-		r.fail(start, "%s with a minimum of %d and a maximum of %d", what, low, high)
+		r.failf(start, "%s with a minimum of %d and a maximum of %d", what, low, high)
 	}
 	return low, high
 }
@@ -43,7 +43,7 @@ func (w *rewriter) tableSection(r *reader, dst []byte) []byte {
 		sum += uint64(t.low)
 	}
 	if r.err == nil && sum > uint64(w.opts.MaxTableEntries) {
-		r.fail(start, "tables of %d elements, at most %d are allowed", sum, w.opts.MaxTableEntries)
+		r.failf(start, "tables of %d elements, at most %d are allowed", sum, w.opts.MaxTableEntries)
 	}
 	if r.err != nil {
 		return dst
@@ -71,7 +71,7 @@ func (w *rewriter) memorySection(r *reader, dst []byte) []byte {
 		return dst
 	}
 	if low > PageSize || high > PageSize && high != unbounded { // 4 GiB are as many pages as a page has bytes
-		r.fail(start, "memory of %d to %d pages is more than 4 GiB", low, high)
+		r.failf(start, "memory of %d to %d pages is more than 4 GiB", low, high)
 		return dst
 	}
 	w.stats.MemoryPages = low

@@ -93,7 +93,7 @@ func split(wasm []byte) (sections, error) {
 	var s sections
 	r := reader{b: wasm, end: len(wasm)}
 	if !IsModule(wasm) {
-		r.fail(0, "not a WebAssembly module of version 1")
+		r.failf(0, "not a WebAssembly module of version 1")
 		return s, r.err
 	}
 	r.pos = len(header)
@@ -115,9 +115,9 @@ func split(wasm []byte) (sections, error) {
 		rank, known := sectionRank(id)
 		switch {
 		case !known:
-			r.fail(start, "section %d is not supported%s", id, sectionFeature(id))
+			r.failf(start, "section %d is not supported%s", id, sectionFeature(id))
 		case rank <= last:
-			r.fail(start, "section %d is out of order", id)
+			r.failf(start, "section %d is out of order", id)
 		default:
 			last = rank
 			s.at[id], s.has[id] = body, true
@@ -191,12 +191,12 @@ func (w *rewriter) module(wasm []byte) ([]byte, error) {
 	}
 	if !s.has[secCode] && w.functions() > w.imports {
 		r := reader{}
-		r.fail(len(wasm), "%d functions without code", w.functions()-w.imports)
+		r.failf(len(wasm), "%d functions without code", w.functions()-w.imports)
 		return nil, r.err
 	}
 	if !s.has[secData] && w.datas > 0 {
 		r := reader{}
-		r.fail(len(wasm), "%d data segments were announced, there are none", w.datas)
+		r.failf(len(wasm), "%d data segments were announced, there are none", w.datas)
 		return nil, r.err
 	}
 	return w.appendNames(out, s.name), nil

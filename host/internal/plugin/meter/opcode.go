@@ -188,10 +188,10 @@ func featureOf(op byte) string {
 func (r *reader) refuse(at int, prefix byte, op uint32) {
 	switch {
 	case prefix == 0:
-		r.fail(at, "opcode %#02x is not supported%s", op, featureOf(byte(op)))
+		r.failf(at, "opcode %#02x is not supported%s", op, featureOf(byte(op)))
 	case prefix == opPrefixVector && op > 255:
-		r.fail(at, "opcode %#x %d is not supported (relaxed vectors)", prefix, op)
+		r.failf(at, "opcode %#x %d is not supported (relaxed vectors)", prefix, op)
 	default:
-		r.fail(at, "opcode %#x %d is not supported", prefix, op)
+		r.failf(at, "opcode %#x %d is not supported", prefix, op)
 	}
 }

@@ -14,8 +14,8 @@ type reader struct {
 	err error
 }
 
-// fail records the first failure, at an offset.
-func (r *reader) fail(at int, format string, args ...any) {
+// failf records the first failure, at an offset.
+func (r *reader) failf(at int, format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("offset %#x: "+format, append([]any{at}, args...)...)
 	}
@@ -26,7 +26,7 @@ func (r *reader) more() bool { return r.err == nil && r.pos < r.end }
 
 func (r *reader) byte() byte {
 	if r.err != nil || r.pos >= r.end {
-		r.fail(r.pos, "unexpected end")
+		r.failf(r.pos, "unexpected end")
 		return 0
 	}
 	r.pos++
@@ -36,7 +36,7 @@ func (r *reader) byte() byte {
 // bytes returns the next n bytes as a view.
 func (r *reader) bytes(n int) []byte {
 	if r.err != nil || n < 0 || n > r.end-r.pos {
-		r.fail(r.pos, "unexpected end: %d bytes wanted, %d left", n, r.end-r.pos)
+		r.failf(r.pos, "unexpected end: %d bytes wanted, %d left", n, r.end-r.pos)
 		return nil
 	}
 	r.pos += n
@@ -55,7 +55,7 @@ func (r *reader) sub(n uint32) reader {
 // join takes over the failure of a reader made by sub, and insists that it was read to its end.
 func (r *reader) join(s *reader, what string) {
 	if s.err == nil && s.pos != s.end {
-		s.fail(s.pos, "%d bytes after the end of the %s", s.end-s.pos, what)
+		s.failf(s.pos, "%d bytes after the end of the %s", s.end-s.pos, what)
 	}
 	if r.err == nil {
 		r.err = s.err
@@ -76,7 +76,7 @@ func (r *reader) u32() uint32 {
 			return uint32(v)
 		}
 	}
-	r.fail(start, "number does not fit into 32 bits")
+	r.failf(start, "number does not fit into 32 bits")
 	return 0
 }
 
@@ -100,7 +100,7 @@ func (r *reader) signed(size int) int64 {
 		}
 		return v
 	}
-	r.fail(start, "number does not fit into %d bits", size)
+	r.failf(start, "number does not fit into %d bits", size)
 	return 0
 }
 
@@ -110,11 +110,11 @@ func (r *reader) count(what string, limit uint32) uint32 {
 	start := r.pos
 	n := r.u32()
 	if left := uint32(r.end - r.pos); n > left {
-		r.fail(start, "%d %s cannot be in %d bytes", n, what, left)
+		r.failf(start, "%d %s cannot be in %d bytes", n, what, left)
 		return 0
 	}
 	if n > limit {
-		r.fail(start, "%d %s, at most %d are supported", n, what, limit)
+		r.failf(start, "%d %s, at most %d are supported", n, what, limit)
 		return 0
 	}
 	return n
@@ -125,7 +125,7 @@ func (r *reader) index(what string, space uint32) uint32 {
 	start := r.pos
 	n := r.u32()
 	if n >= space {
-		r.fail(start, "%s %d does not exist, the module has %d", what, n, space)
+		r.failf(start, "%s %d does not exist, the module has %d", what, n, space)
 		return 0
 	}
 	return n
@@ -136,7 +136,7 @@ func (r *reader) name() []byte {
 	start := r.pos
 	b := r.bytes(int(r.u32()))
 	if !utf8.Valid(b) {
-		r.fail(start, "name is not UTF-8")
+		r.failf(start, "name is not UTF-8")
 		return nil
 	}
 	return b
@@ -146,7 +146,7 @@ func (r *reader) name() []byte {
 func (r *reader) zero(what string) {
 	start := r.pos
 	if c := r.byte(); c != 0 {
-		r.fail(start, "%s %#x is not supported", what, c)
+		r.failf(start, "%s %#x is not supported", what, c)
 	}
 }
 

@@ -27,7 +27,7 @@ func (r *reader) valueType() byte {
 	case typeI32, typeI64, typeF32, typeF64, typeV128, typeFuncref, typeExternref:
 		return t
 	default:
-		r.fail(start, "type %#x is not supported", t)
+		r.failf(start, "type %#x is not supported", t)
 		return typeI32
 	}
 }
@@ -38,7 +38,7 @@ func (r *reader) refType() byte {
 	case typeFuncref, typeExternref:
 		return t
 	default:
-		r.fail(start, "reference type %#x is not supported", t)
+		r.failf(start, "reference type %#x is not supported", t)
 		return typeFuncref
 	}
 }
@@ -50,7 +50,7 @@ func (w *rewriter) typeSection(r *reader, dst []byte) []byte {
 	for i := uint32(0); i < n && r.err == nil; i++ {
 		start := r.pos
 		if form := r.byte(); form != typeFunc {
-			r.fail(start, "type form %#x is not supported, only functions are", form)
+			r.failf(start, "type form %#x is not supported, only functions are", form)
 		}
 		dst = append(dst, typeFunc)
 		params := r.count("parameters", maxParams)
@@ -76,10 +76,10 @@ func (w *rewriter) importSection(r *reader, dst []byte) []byte {
 		start := r.pos
 		module, name := r.name(), r.name()
 		if string(module) == ModuleName {
-			r.fail(start, "import of %s.%s, which is the host's own", module, name)
+			r.failf(start, "import of %s.%s, which is the host's own", module, name)
 		}
 		if kind := r.byte(); kind != externFunc {
-			r.fail(start, "import of %s %.100q.%.100q is not supported, only functions can be imported",
+			r.failf(start, "import of %s %.100q.%.100q is not supported, only functions can be imported",
 				externName(kind), module, name)
 		}
 		typ := r.index("type", w.tickType())
@@ -127,7 +127,7 @@ func (w *rewriter) globalSection(r *reader, dst []byte) []byte {
 		start := r.pos
 		mutable := r.byte()
 		if mutable > 1 {
-			r.fail(start, "mutability %#x is not supported", mutable)
+			r.failf(start, "mutability %#x is not supported", mutable)
 		}
 		dst = w.constant(r, append(dst, mutable))
 	}
@@ -153,7 +153,7 @@ func (w *rewriter) exportSection(r *reader, dst []byte) []byte {
 		case externGlobal:
 			dst = appendU32(dst, r.index("global", w.globals))
 		default:
-			r.fail(start, "export of kind %#x is not supported", kind)
+			r.failf(start, "export of kind %#x is not supported", kind)
 		}
 	}
 	return dst
@@ -179,17 +179,15 @@ func (w *rewriter) elementSegment(r *reader, dst []byte) []byte {
 	start := r.pos
 	flags := r.u32()
 	if flags > 7 {
-		r.fail(start, "element segment of kind %d is not supported", flags)
+		r.failf(start, "element segment of kind %d is not supported", flags)
 	}
 	active, explicit, exprs := flags&1 == 0, flags&2 != 0, flags&4 != 0
 	dst = appendU32(dst, flags)
 	if active {
-		table := uint32(0)
 		if explicit {
-			table = r.index("table", w.tables)
-			dst = appendU32(dst, table)
+			dst = appendU32(dst, r.index("table", w.tables))
 		} else if w.tables == 0 {
-			r.fail(start, "element segment without a table")
+			r.failf(start, "element segment without a table")
 		}
 		dst = w.constant(r, dst)
 	}
@@ -217,7 +215,7 @@ func (w *rewriter) dataCountSection(r *reader, dst []byte) []byte {
 	start := r.pos
 	w.datas, w.counted = r.u32(), true
 	if w.datas > maxSegments {
-		r.fail(start, "%d data segments, at most %d are supported", w.datas, maxSegments)
+		r.failf(start, "%d data segments, at most %d are supported", w.datas, maxSegments)
 	}
 	return appendU32(dst, w.datas)
 }
@@ -226,7 +224,7 @@ func (w *rewriter) dataSection(r *reader, dst []byte) []byte {
 	start := r.pos
 	n := r.count("data segments", maxSegments)
 	if w.counted && n != w.datas {
-		r.fail(start, "%d data segments, %d were announced", n, w.datas)
+		r.failf(start, "%d data segments, %d were announced", n, w.datas)
 	}
 	dst = appendU32(dst, n)
 	for i := uint32(0); i < n && r.err == nil; i++ {
@@ -241,7 +239,7 @@ func (w *rewriter) dataSection(r *reader, dst []byte) []byte {
 			dst = appendU32(dst, r.index("memory", w.memories))
 			dst = w.constant(r, dst)
 		default:
-			r.fail(at, "data segment of kind %d is not supported", flags)
+			r.failf(at, "data segment of kind %d is not supported", flags)
 		}
 		dst = appendName(dst, r.bytes(int(r.u32())))
 	}
@@ -273,11 +271,11 @@ func (w *rewriter) constant(r *reader, dst []byte) []byte {
 			dst = appendU32(dst, w.remap(r.index("function", w.functions())))
 		case opPrefixVector:
 			if sub := r.u32(); sub != vecConst {
-				r.fail(at, "vector opcode %d is not supported in a constant expression", sub)
+				r.failf(at, "vector opcode %d is not supported in a constant expression", sub)
 			}
 			dst = append(append(dst, vecConst), r.bytes(16)...)
 		default:
-			r.fail(at, "opcode %#x is not supported in a constant expression", op)
+			r.failf(at, "opcode %#x is not supported in a constant expression", op)
 		}
 	}
 	return dst
