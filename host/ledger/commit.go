@@ -19,6 +19,7 @@ type committer struct {
 	flights  []*flight       // parked
 	down     bool            // the store did not answer last time: try once, don't insist
 	once     bool            // a flight is being tried, in which nobody waits: don't insist either
+	until    time.Time       // when to stop looking for what of a batch is refused; zero before a refusal
 	lost     int             // entries given up by Close; read after done
 }
 
@@ -28,10 +29,11 @@ func (w *Writer) run() {
 	defer w.abort()
 	for w.base.Err() == nil {
 		if f := w.due(); f != nil {
-			w.once = true
+			w.until, w.once = time.Time{}, true
 			w.commit(w.unpark(f))
 			w.once = false
 		} else if parts := w.gather(); len(parts) > 0 {
+			w.until = time.Time{}
 			w.commit(parts)
 		} else if !w.idle() {
 			return
@@ -103,12 +105,19 @@ func (w *Writer) commit(parts []*part) {
 		if len(parts) == 0 {
 			return
 		}
+		if !w.until.IsZero() && time.Now().After(w.until) {
+			w.miss(parts, fmt.Errorf("%w: the ledger takes too long to say which entries it refuses", store.ErrUnavailable))
+			return
+		}
 		result, err := w.send(parts)
 		switch result {
 		case written:
 			w.wrote(parts)
 			return
 		case refused:
+			if w.until.IsZero() {
+				w.until = time.Now().Add(w.opts.RetryFor)
+			}
 			parts = w.refuse(parts, err)
 		case missed:
 			w.miss(parts, err)
