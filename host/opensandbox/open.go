@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -45,8 +46,11 @@ func (c *Client) openStream(
 
 // watchdog cancels a request that makes no progress. Only the time between start and stop counts.
 type watchdog struct {
-	limit time.Duration
-	timer *time.Timer
+	timer *time.Timer // nil: it never bites
+
+	mu      sync.Mutex
+	limit   time.Duration
+	running bool
 }
 
 // newWatchdog returns one that is stopped. Without a limit it never bites.
@@ -54,20 +58,45 @@ func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc, what strin
 	if limit <= 0 {
 		return &watchdog{}
 	}
-	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w: %s for %s", ErrTimeout, what, limit)) })
-	timer.Stop()
-	return &watchdog{limit: limit, timer: timer}
+	w := &watchdog{limit: limit}
+	w.timer = time.AfterFunc(limit, func() {
+		w.mu.Lock()
+		limit := w.limit
+		w.mu.Unlock()
+		cancel(fmt.Errorf("%w: %s for %s", ErrTimeout, what, limit))
+	})
+	w.timer.Stop()
+	return w
 }
 
-func (w *watchdog) start() {
-	if w.timer != nil {
+func (w *watchdog) start() { w.set(true) }
+
+func (w *watchdog) stop() { w.set(false) }
+
+func (w *watchdog) set(running bool) {
+	if w.timer == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = running
+	if running {
 		w.timer.Reset(w.limit)
+	} else {
+		w.timer.Stop()
 	}
 }
 
-func (w *watchdog) stop() {
-	if w.timer != nil {
-		w.timer.Stop()
+// shorten makes it less patient from now on.
+func (w *watchdog) shorten(limit time.Duration) {
+	if w.timer == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit = min(w.limit, limit)
+	if w.running {
+		w.timer.Reset(w.limit)
 	}
 }
 

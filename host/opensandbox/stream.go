@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,8 +16,10 @@ const (
 	startGrace = 2 * time.Second
 	// SIGTERM, 3 s, SIGKILL, and the way there and back.
 	interruptTimeout = 8 * time.Second
-	// After the interrupt the terminal event is on its way.
-	endGrace = 2 * time.Second
+	// After the interrupt the terminal event is on its way, behind output that was not read yet.
+	// That may take a while when the reader is slow, but the server must keep talking.
+	endGrace  = 2 * time.Second
+	drainTime = 30 * time.Second
 )
 
 var errStreamClosed = errors.New("the stream was closed")
@@ -26,7 +29,7 @@ type Stream struct {
 	execd  *Execd
 	call   call
 	events *EventReader
-	body   *liveBody
+	body   atomic.Pointer[liveBody]
 	cancel context.CancelCauseFunc // ends the request
 	// gaveUp returns why the caller's context ended, nil while it stands.
 	gaveUp func() error
@@ -70,7 +73,7 @@ func (e *Execd) openEvents(ctx context.Context, call call) (*Stream, error) {
 		_ = s.Close()
 		return nil, err
 	}
-	s.body = body
+	s.body.Store(body)
 	s.events = NewEventReader(body, e.c.opts.MaxLine)
 	return s, nil
 }
@@ -133,7 +136,10 @@ func (s *Stream) stop() {
 		// the caller learns from the stream that it was lost.
 		_ = s.execd.Interrupt(ctx, id)
 		cancel()
-		grace.Reset(endGrace)
+		if body := s.body.Load(); body != nil {
+			body.idle.shorten(endGrace)
+		}
+		grace.Reset(drainTime)
 		select {
 		case <-s.closed:
 		case <-s.ended.Done():
@@ -159,8 +165,8 @@ func (s *Stream) Close() error {
 	}
 	s.cancel(errStreamClosed)
 	s.markEnd()
-	if s.body != nil {
-		_ = s.body.Close() // the connection is dropped with it, and nothing was to be read any more
+	if body := s.body.Load(); body != nil {
+		_ = body.Close() // the connection is dropped with it, and nothing was to be read any more
 	}
 	return nil
 }
