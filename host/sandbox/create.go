@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"time"
 
@@ -50,9 +51,7 @@ func (c *Client) Create(ctx context.Context, opts CreateOptions) (*Handle, error
 		image.Auth = &opensandbox.ImageAuth{Username: opts.ImageAuth.Username, Password: opts.ImageAuth.Password}
 	}
 	metadata := map[string]string{}
-	for key, value := range opts.Metadata {
-		metadata[key] = value
-	}
+	maps.Copy(metadata, opts.Metadata)
 	return c.launch(ctx, launch{
 		op: opCreate,
 		request: opensandbox.CreateRequest{
@@ -230,15 +229,26 @@ func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox,
 	return handle, nil
 }
 
-// writeOff closes the ledger of a sandbox that will be deleted, as far as the ledger lets it: a
-// sandbox without sandbox.closed is listed as running for ever.
+// writeOff closes the ledger of a sandbox that will be deleted: one without sandbox.closed is listed
+// as running for ever. The ledger may be the reason, so it goes on behind the caller's back for as
+// long as the ledger may need.
 func (c *Client) writeOff(ctx context.Context, stream *ledger.Stream) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer cancel()
-	if err := stream.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxClosed}); err != nil {
-		key := stream.Key()
-		c.log.Warn("a sandbox that was given up may be listed as running", "sandbox", key.SandboxID, "name", key.Name, "err", err)
-	}
+	c.busy.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		var last error
+		err := poll(ctx, cleanupTimeout, maxStateWait, func() error { return last }, func() (bool, error) {
+			last = stream.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxClosed})
+			if errors.Is(last, store.ErrConflict) || errors.Is(last, ledger.ErrClosed) {
+				return false, last
+			}
+			return last == nil, nil
+		})
+		if err != nil {
+			key := stream.Key()
+			c.log.Warn("a sandbox that was given up may be listed as running", "sandbox", key.SandboxID, "name", key.Name, "err", err)
+		}
+	})
 }
 
 // undo deletes a sandbox that nobody will get and joins what goes wrong to the reason.

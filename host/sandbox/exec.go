@@ -129,7 +129,7 @@ func (x *Exec) start(ctx context.Context, spec ledger.ExecSpec) error {
 	ticket, err := h.stream.Enqueue(ctx, event)
 	if err != nil {
 		// After a failure it takes an Append to find out whether the ledger answers again.
-		if err = h.append(ctx, event); err != nil {
+		if err := h.append(ctx, event); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,8 @@ func (x *Exec) Wait() (*Result, error) {
 // time. It ends with io.EOF, whatever the exit code, or with the error of the exec.
 //
 // A reader that is taken and then not read holds the command up once its output is beyond what the
-// result keeps: read it, or close it. One that is taken only after that point ends in ErrTruncated.
+// result keeps: read it, or close it. It is no longer waited for when ctx has ended or the command's
+// time is over. A reader that is taken when the result has overflowed already ends in ErrTruncated.
 func (x *Exec) Stdout() io.ReadCloser { return x.stdout.reader() }
 
 // Stderr is Stdout for the standard error. The order between the two is not kept.

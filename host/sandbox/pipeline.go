@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -59,7 +60,7 @@ func (p *pipeline) push(frame *opensandbox.Frame) {
 	var c chunk
 	buf := make([]byte, 0, len(frame.Raw)+overhead+len(frame.Raw))
 	buf = appendOutput(buf, p.x.seq, frame.Raw)
-	payload := buf[:len(buf):len(buf)]
+	payload := slices.Clip(buf)
 	switch frame.Type {
 	case opensandbox.TypeStdout:
 		c.to = p.x.stdout

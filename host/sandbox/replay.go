@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -60,7 +59,7 @@ func (c *Client) newReplay(from *ledger.Replay, lenient bool) *replay {
 		c.log.Warn("a row of the ledger could not be used for replay", "sandbox", from.Key.SandboxID, "name", from.Key.Name, "problem", problem.String())
 	}
 	if from.Skipped > len(from.Problems) {
-		c.log.Warn("more rows of the ledger could not be used for replay", "sandbox", from.Key.SandboxID, "count", fmt.Sprint(from.Skipped-len(from.Problems)))
+		c.log.Warn("more rows of the ledger could not be used for replay", "sandbox", from.Key.SandboxID, "count", from.Skipped-len(from.Problems))
 	}
 	return &replay{
 		lenient: lenient,

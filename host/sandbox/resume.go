@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -84,12 +85,12 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 // it may. The reference records no resources when it resumes.
 func creation(lineage []ledger.Origin) (recordedCreation, error) {
 	var sum recordedCreation
-	for i := len(lineage) - 1; i >= 0; i-- {
-		created := readCreated(lineage[i].Created)
+	for _, origin := range slices.Backward(lineage) {
+		created := readCreated(origin.Created)
 		if created.networkPolicy || created.credentialProxy {
 			// Made without it, the sandbox would have an open network.
 			return recordedCreation{}, fmt.Errorf("%w: sandbox %s has a network policy, which can't be restored yet",
-				store.ErrUnsupported, lineage[i].Key)
+				store.ErrUnsupported, origin.Key)
 		}
 		sum.resources = sum.resources.or(created.resources)
 		for _, field := range [...]struct{ into, from *string }{
