@@ -124,8 +124,7 @@ func (e *Engine) dial(ctx context.Context) (net.Conn, error) {
 		if err == nil {
 			continue
 		}
-		var held *heldError
-		if !errors.As(err, &held) {
+		if _, ok := errors.AsType[*heldError](err); !ok {
 			return nil, err
 		}
 		if time.Now().After(deadline) {

@@ -22,21 +22,6 @@ import (
 	"github.com/alineo-labs/alineo-host/host/engine"
 )
 
-// dataDir is a short, private directory that goes after the test.
-func dataDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "engine")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("removing the data directory: %v", err)
-		}
-	})
-	return dir
-}
-
 // testEngine is an engine with what a test does to it.
 type testEngine struct {
 	t testing.TB
@@ -48,7 +33,7 @@ type testEngine struct {
 // out where the kernel refuses, and says so.
 func requireNamespaces(t testing.TB) *testEngine {
 	t.Helper()
-	return openEngine(t, engine.Options{DataDir: dataDir(t)})
+	return openEngine(t, engine.Options{DataDir: t.TempDir()})
 }
 
 func openEngine(t testing.TB, opts engine.Options) *testEngine {
@@ -285,7 +270,7 @@ func (b *testBox) start(ctx context.Context, command string) (id string, events 
 	if err != nil {
 		b.e.t.Fatal(err)
 	}
-	resp, err := b.e.Transport().RoundTrip(req)
+	resp, err := b.e.Transport().RoundTrip(req) //nolint:bodyclose // stop closes it
 	if err != nil {
 		b.e.t.Fatal(err)
 	}

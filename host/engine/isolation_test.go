@@ -17,11 +17,7 @@ func TestWalls(t *testing.T) {
 	e := requireNamespaces(t)
 	box := e.create(nil)
 
-	home, err := os.MkdirTemp("", "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	home := t.TempDir()
 	secret := filepath.Join(home, "secret")
 	if err := os.WriteFile(secret, []byte("canary"), 0o644); err != nil {
 		t.Fatal(err)
@@ -32,7 +28,7 @@ func TestWalls(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	abstract, err := net.Listen("unix", "@alineo-host-test-"+filepath.Base(home))
+	abstract, err := net.Listen("unix", "@alineo-host-test-"+filepath.Base(filepath.Dir(home)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -26,9 +27,7 @@ func TestRequestFaults(t *testing.T) {
 		if err := json.Unmarshal([]byte(change), &patch); err != nil {
 			t.Fatal(err)
 		}
-		for k, v := range patch {
-			body[k] = v
-		}
+		maps.Copy(body, patch)
 		b, _ = json.Marshal(body)
 		return string(b)
 	}
@@ -153,7 +152,7 @@ func TestLists(t *testing.T) {
 // TestResource checks what a sandbox looks like, byte for byte.
 func TestResource(t *testing.T) {
 	t.Parallel()
-	e := openEngine(t, engine.Options{DataDir: dataDir(t), Images: map[string]string{"default": "host", "python": "host"}})
+	e := openEngine(t, engine.Options{DataDir: t.TempDir(), Images: map[string]string{"default": "host", "python": "host"}})
 	blot := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z`)
 	norm := func(s string) string {
 		return blot.ReplaceAllStringFunc(s, func(m string) string {
@@ -221,12 +220,12 @@ func TestPorts(t *testing.T) {
 // serving process and from an attached one.
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	own := openEngine(t, engine.Options{DataDir: dataDir(t), APIKey: "k3y"})
+	own := openEngine(t, engine.Options{DataDir: t.TempDir(), APIKey: "k3y"})
 	attached := openEngine(t, engine.Options{DataDir: own.dir, APIKey: "k3y"})
 	box := own.create(nil)
 	for name, e := range map[string]*testEngine{"own": own, "attached": attached} {
 		srv := httptest.NewServer(e.Handler())
-		defer srv.Close()
+		t.Cleanup(srv.Close)
 		get := func(path, key string) (int, string) {
 			req, err := http.NewRequest(http.MethodGet, srv.URL+path, nil)
 			if err != nil {
@@ -271,9 +270,9 @@ func TestOpenRefuses(t *testing.T) {
 		opts engine.Options
 		want string
 	}{
-		{"an unknown level", engine.Options{DataDir: dataDir(t), Isolation: "total"}, `"total" is none of auto`},
-		{"an unknown image kind", engine.Options{DataDir: dataDir(t), Images: map[string]string{"x": "/dir"}}, `[engine.images] x: "/dir" is not something`},
-		{"less without leave", engine.Options{DataDir: dataDir(t), Isolation: engine.IsolationReduced}, "allow_reduced"},
+		{"an unknown level", engine.Options{DataDir: t.TempDir(), Isolation: "total"}, `"total" is none of auto`},
+		{"an unknown image kind", engine.Options{DataDir: t.TempDir(), Images: map[string]string{"x": "/dir"}}, `[engine.images] x: "/dir" is not something`},
+		{"less without leave", engine.Options{DataDir: t.TempDir(), Isolation: engine.IsolationReduced}, "allow_reduced"},
 	} {
 		if _, err := engine.Open(t.Context(), c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
@@ -282,7 +281,7 @@ func TestOpenRefuses(t *testing.T) {
 	if ordinaryUser() {
 		return
 	}
-	dir, err := os.MkdirTemp("/var/lib", "engine-test")
+	dir, err := os.MkdirTemp("/var/lib", "engine-test") //nolint:usetesting // it has to lie there
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +293,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := t.TempDir()
 	r, err := engine.Probe(t.Context(), engine.Options{DataDir: dir})
 	if err != nil {
 		t.Fatal(err)

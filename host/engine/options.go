@@ -93,9 +93,9 @@ func dataDir(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("making data directory: %w", err)
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", fmt.Errorf("data directory %q: %w", dir, err)
 	}
-	return real, nil
+	return resolved, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ import (
 func TestKillAndAdopt(t *testing.T) {
 	t.Parallel()
 	requireNamespaces(t) // leaves the test out where it can't be
-	dir := dataDir(t)
+	dir := t.TempDir()
 	first := startProcess(t, dir)
 	e := openEngine(t, engine.Options{DataDir: dir}) // attached to it
 	live, dead := e.create(map[string]any{"metadata": map[string]string{"k": "v"}}), e.create(nil)
@@ -103,7 +104,11 @@ func TestDirectoryRemoved(t *testing.T) {
 	t.Parallel()
 	e := requireNamespaces(t)
 	box := e.create(map[string]any{"timeout": nil})
-	if err := os.RemoveAll(filepath.Join(e.dir, "sandboxes", box.ID)); err != nil {
+	dir := filepath.Join(e.dir, "sandboxes", box.ID)
+	if out, err := exec.Command("chmod", "-R", "u+rwx", dir).CombinedOutput(); err != nil { // overlay's own are closed
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "its processes to end", func() bool { return len(processesOf(t, box.ID)) == 0 })
@@ -136,7 +141,8 @@ func TestAttach(t *testing.T) {
 	}
 	viaB.delete()
 	req, _ := http.NewRequest(http.MethodGet, a.BaseURL()+"/health", nil)
-	if _, err := a.Transport().RoundTrip(req); err == nil {
+	if resp, err := a.Transport().RoundTrip(req); err == nil {
+		_ = resp.Body.Close()
 		t.Error("a closed engine answers")
 	}
 	if err := a.Close(t.Context()); err != nil {

@@ -65,7 +65,7 @@ func decide(ctx context.Context, opts Options, program *reexec.Image) (abilities
 }
 
 // noReduced says why reduced isolation is impossible; "" when it is possible.
-func (a abilities) noReduced() string {
+func (a *abilities) noReduced() string {
 	switch {
 	case runtime.GOOS != "linux":
 		return "it needs Linux"

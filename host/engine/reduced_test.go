@@ -14,14 +14,14 @@ import (
 // TestReduced runs the line with landlock and seccomp only.
 func TestReduced(t *testing.T) {
 	t.Parallel()
-	e := openEngine(t, engine.Options{DataDir: dataDir(t), Isolation: engine.IsolationReduced, AllowReduced: true})
+	e := openEngine(t, engine.Options{DataDir: t.TempDir(), Isolation: engine.IsolationReduced, AllowReduced: true})
 	if e.Isolation() != engine.IsolationReduced {
 		t.Errorf("isolation %q", e.Isolation())
 	}
 	if _, err := engine.Open(t.Context(), engine.Options{DataDir: e.dir}); err == nil || !strings.Contains(err.Error(), "allow_reduced") {
 		t.Errorf("attaching to less isolation than allowed: %v", err)
 	}
-	secret := filepath.Join(dataDir(t), "secret")
+	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("canary"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestReduced(t *testing.T) {
 // TestNoIsolation runs it as a system without any of that would.
 func TestNoIsolation(t *testing.T) {
 	t.Parallel()
-	e := openEngine(t, engine.Options{DataDir: dataDir(t), Isolation: engine.IsolationNone, AllowReduced: true})
+	e := openEngine(t, engine.Options{DataDir: t.TempDir(), Isolation: engine.IsolationNone, AllowReduced: true})
 	lifeWithoutOverlays(t, e, e.create(nil))
 }
 

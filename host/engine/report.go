@@ -48,7 +48,7 @@ func Probe(ctx context.Context, opts Options) (Report, error) {
 	return Report{Level: string(a.level), Findings: a.findings(opts, program)}, nil
 }
 
-func (a abilities) findings(opts Options, program *reexec.Image) []Finding {
+func (a *abilities) findings(opts Options, program *reexec.Image) []Finding {
 	if runtime.GOOS != "linux" {
 		return []Finding{{
 			Feature: "namespaces", Reason: "this system is " + runtime.GOOS + ": sandboxes are process groups in a working directory",
@@ -62,7 +62,7 @@ func (a abilities) findings(opts Options, program *reexec.Image) []Finding {
 	return append(out, a.secondWall(), a.filters(), a.sealed(program), a.limited())
 }
 
-func (a abilities) placed(opts Options) Finding {
+func (a *abilities) placed(opts Options) Finding {
 	f := Finding{Feature: "data directory", OK: a.placement == "", Reason: opts.DataDir}
 	if !f.OK {
 		f.Reason, f.Fix = a.placement, "set [engine] data to a directory below a home directory"
@@ -71,7 +71,7 @@ func (a abilities) placed(opts Options) Finding {
 }
 
 // sandboxed tells whether a sandbox could be entered, and what hindered it.
-func (a abilities) sandboxed() Finding {
+func (a *abilities) sandboxed() Finding {
 	f := Finding{Feature: "overlay", OK: a.level == jail.Namespaces, Reason: "a sandbox was entered and left again"}
 	if f.OK {
 		return f
@@ -93,7 +93,7 @@ func (a abilities) sandboxed() Finding {
 	return f
 }
 
-func (a abilities) usersApart() Finding {
+func (a *abilities) usersApart() Finding {
 	f := Finding{Feature: "user namespaces", OK: a.userNamespace}
 	switch {
 	case a.userNamespace && os.Geteuid() == 0:
@@ -108,7 +108,7 @@ func (a abilities) usersApart() Finding {
 	return f
 }
 
-func (a abilities) secondWall() Finding {
+func (a *abilities) secondWall() Finding {
 	if a.landlock >= jail.MinLandlock {
 		return Finding{Feature: "landlock", OK: true, Reason: fmt.Sprintf("version %d", a.landlock)}
 	}
@@ -118,14 +118,14 @@ func (a abilities) secondWall() Finding {
 	}
 }
 
-func (a abilities) filters() Finding {
+func (a *abilities) filters() Finding {
 	if a.seccomp {
 		return Finding{Feature: "seccomp", OK: true, Reason: "system calls are filtered"}
 	}
 	return Finding{Feature: "seccomp", Reason: "the kernel has no system call filters", Fix: "use a kernel with CONFIG_SECCOMP_FILTER"}
 }
 
-func (a abilities) sealed(program *reexec.Image) Finding {
+func (a *abilities) sealed(program *reexec.Image) Finding {
 	if program.Sealed {
 		return Finding{Feature: "memfd", OK: true, Reason: "sandboxes run a sealed copy of this program"}
 	}
@@ -133,7 +133,7 @@ func (a abilities) sealed(program *reexec.Image) Finding {
 }
 
 // limited tells how firm the limits on memory, processor and processes are.
-func (a abilities) limited() Finding {
+func (a *abilities) limited() Finding {
 	f := Finding{Feature: "cgroups", OK: a.groups.Version() > 0 && len(a.soft) == 0}
 	switch {
 	case f.OK:

@@ -20,8 +20,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short")
 	}
-	const uid = 61234 // nobody's
-	dir, err := os.MkdirTemp("", "user")
+	const uid = 61234                    // nobody's
+	dir, err := os.MkdirTemp("", "user") //nolint:usetesting // the user couldn't enter a test's own
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func ownGroups(path string) (map[string]string, error) {
 		if len(parts) != 3 {
 			continue
 		}
-		for _, c := range strings.Split(parts[1], ",") {
+		for c := range strings.SplitSeq(parts[1], ",") {
 			own[c] = parts[2]
 		}
 	}

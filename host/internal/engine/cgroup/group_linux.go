@@ -40,7 +40,7 @@ func (p Parent) Create(id string, l Limits) (Group, error) {
 			continue
 		}
 		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0)
-		if err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
+		if err != nil && (!s.optional || !errors.Is(err, fs.ErrNotExist)) {
 			_ = g.rmdir()
 			return Group{}, fmt.Errorf("setting %s of control group %q: %w", s.file, dir, err)
 		}

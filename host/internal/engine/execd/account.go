@@ -76,7 +76,7 @@ func supplementary(name string) []uint32 {
 		if len(f) < 4 {
 			return true
 		}
-		for _, member := range strings.Split(f[3], ",") {
+		for member := range strings.SplitSeq(f[3], ",") {
 			if member != name {
 				continue
 			}
@@ -90,9 +90,9 @@ func supplementary(name string) []uint32 {
 }
 
 // credential is who a command runs as; nil is the sandbox's own user.
-func (s *Server) credential(uid, gid *uint32) (*syscall.Credential, error) {
+func (s *Server) credential(uid, gid *uint32) *syscall.Credential {
 	if uid == nil {
-		return nil, nil
+		return nil
 	}
 	c := &syscall.Credential{Uid: *uid, Gid: *uid, NoSetGroups: s.opts.NoGroups}
 	if a, ok := findAccount(func(a account) bool { return a.uid == *uid }); ok {
@@ -102,7 +102,7 @@ func (s *Server) credential(uid, gid *uint32) (*syscall.Credential, error) {
 	if gid != nil {
 		c.Gid = *gid
 	}
-	return c, nil
+	return c
 }
 
 // owner resolves the names (or numbers) of an upload's owner and group; -1

@@ -151,15 +151,11 @@ func (s *Server) start(q *RunCommandRequest, e *execution, stdout, stderr *os.Fi
 		return nil, err
 	}
 	defer func() { _ = null.Close() }()
-	cred, err := s.credential(q.UID, q.GID)
-	if err != nil {
-		return nil, err
-	}
 	attr := &syscall.ProcAttr{
 		Dir:   q.Cwd,
 		Env:   s.environ(q.Envs),
 		Files: []uintptr{null.Fd(), stdout.Fd(), stderr.Fd()},
-		Sys:   &syscall.SysProcAttr{Credential: cred},
+		Sys:   &syscall.SysProcAttr{Credential: s.credential(q.UID, q.GID)},
 	}
 	p, err := s.opts.Table.Start(s.shell, []string{shellName(s.shell), "-c", q.Command}, attr)
 	if err != nil {

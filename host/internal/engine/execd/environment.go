@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -40,15 +41,11 @@ func shellName(path string) string { return filepath.Base(path) }
 // EXECD_ENVS names, then the request's.
 func (s *Server) environ(extra map[string]string) []string {
 	all := make(map[string]string, len(s.opts.Env)+len(extra))
-	for k, v := range s.opts.Env {
-		all[k] = v
-	}
+	maps.Copy(all, s.opts.Env)
 	if path := s.opts.Env["EXECD_ENVS"]; path != "" {
 		s.envFile(path, all)
 	}
-	for k, v := range extra {
-		all[k] = v
-	}
+	maps.Copy(all, extra)
 	env := make([]string, 0, len(all))
 	for k, v := range all {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {

@@ -165,7 +165,7 @@ func namePatterns(pattern string) ([]string, error) {
 		if !closed || strings.Contains(inner, "{") {
 			return nil, fmt.Errorf("pattern %q: %w", pattern, filepath.ErrBadPattern)
 		}
-		for _, alt := range strings.Split(inner, ",") {
+		for alt := range strings.SplitSeq(inner, ",") {
 			todo = append(todo, before+alt+after)
 		}
 		if len(todo)+len(out) > maxPatterns {

@@ -47,13 +47,20 @@ func (o *output) abandon() {
 	_ = o.write.Close()
 }
 
+// bufferSize is what a pipe holds.
+const bufferSize = 64 << 10
+
 // buffers are shared by all outputs: each is in use only while bytes move.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, bufferSize); return &b }}
 
 // pump sends the stream's lines until finish is called or the pipe closes.
 func (o *output) pump() {
 	go func() {
-		buf := buffers.Get().(*[]byte)
+		buf, ok := buffers.Get().(*[]byte)
+		if !ok {
+			buf = new([]byte)
+			*buf = make([]byte, bufferSize)
+		}
 		open := o.follow(*buf)
 		o.cut.flush()
 		o.stream.flushNow()

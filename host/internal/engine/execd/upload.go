@@ -173,8 +173,8 @@ func resolveTarget(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", fmt.Errorf("error creating directory. %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return "", fmt.Errorf("open %s: is a directory", path)

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func descendants() []int {
 			continue
 		}
 		// pid (name) state ppid: the name may hold anything but ends last.
-		_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
+		_, rest, _ := strings.Cut(string(b[bytes.LastIndexByte(b, ')')+1:]), " ")
 		f := strings.Fields(rest)
 		if len(f) < 2 {
 			continue

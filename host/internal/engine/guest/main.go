@@ -32,7 +32,9 @@ func Main() {
 		g.fail(err)
 	}
 	if g.config.Probe {
-		_ = g.out.Encode(Reply{}) // the shim also sees us end
+		if g.out.Encode(Reply{}) != nil {
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 	go func() {
@@ -49,7 +51,9 @@ func Main() {
 
 func (g *guest) fail(err error) {
 	var entry entryError
-	_ = g.out.Encode(Reply{Error: err.Error(), Entry: errors.As(err, &entry)}) // the shim also sees us end
+	if g.out.Encode(Reply{Error: err.Error(), Entry: errors.As(err, &entry)}) != nil {
+		g.exit(2) // nobody is there to hear it
+	}
 	g.exit(1)
 }
 

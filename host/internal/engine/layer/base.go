@@ -131,13 +131,13 @@ func PlanBase() (*Base, error) {
 	}
 	h := sha256.New()
 	for _, t := range tops {
-		fmt.Fprintf(h, "top %s\n", t)
+		_, _ = fmt.Fprintf(h, "top %s\n", t) // a hash takes everything
 	}
 	for _, f := range found {
-		fmt.Fprintf(h, "%s %v %o\n", f.path, f.dir, f.mode)
+		_, _ = fmt.Fprintf(h, "%s %v %o\n", f.path, f.dir, f.mode)
 	}
 	for _, l := range links() {
-		fmt.Fprintf(h, "link %s %s\n", l.name, l.target)
+		_, _ = fmt.Fprintf(h, "link %s %s\n", l.name, l.target)
 	}
 	return &Base{Digest: hex.EncodeToString(h.Sum(nil)[:8]), tops: tops, hidden: found}, nil
 }

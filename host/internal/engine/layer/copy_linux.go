@@ -270,7 +270,7 @@ func copyAttrs(dst string, src *os.File) error {
 	if size, err = unix.Flistxattr(int(src.Fd()), list); err != nil {
 		return err
 	}
-	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
 		if name == "" || ownAttr(name) {
 			continue
 		}

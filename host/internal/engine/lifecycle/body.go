@@ -27,8 +27,7 @@ type body struct {
 func readBody(w http.ResponseWriter, r *http.Request, optional bool) (body, error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		var big *http.MaxBytesError
-		if errors.As(err, &big) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return body{}, problem(http.StatusRequestEntityTooLarge, codeUnknown, "the request body is larger than %d bytes", maxBody)
 		}
 		return body{}, problem(http.StatusBadRequest, codeUnknown, "reading the request body: %v", err)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,8 +43,7 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	s, err := m.start(ctx, &rec, q)
 	if err != nil {
 		m.log.Error("sandbox failed to start", "op", "create", "sandbox", rec.ID, "err", err)
-		var entry *shim.EntryError
-		if errors.As(err, &entry) {
+		if entry, ok := errors.AsType[*shim.EntryError](err); ok {
 			return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %s", entry.Message)
 		}
 		return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %v", err)
@@ -147,8 +148,8 @@ func (m *Manager) fill(ctx context.Context, dir string, rec *record, tops []stri
 		return nil
 	}
 	// Without overlays a snapshot's files are copied, oldest first.
-	for i := len(rec.Snapshots) - 1; i >= 0; i-- {
-		if err := layer.Apply(ctx, filepath.Join(dir, layerDir), m.path(snapshotsDir, rec.Snapshots[i], layerDir)); err != nil {
+	for _, v := range slices.Backward(rec.Snapshots) {
+		if err := layer.Apply(ctx, filepath.Join(dir, layerDir), m.path(snapshotsDir, v, layerDir)); err != nil {
 			return err
 		}
 	}
@@ -192,9 +193,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 	if m.isolated() {
 		env["HOME"] = "/root"
 	}
-	for k, v := range q.env {
-		env[k] = v
-	}
+	maps.Copy(env, q.env)
 	return shim.Config{
 		Dir:           m.path(sandboxesDir, rec.ID),
 		UserNamespace: m.opts.UserNamespace,

@@ -71,7 +71,7 @@ func metadataFilter(v string) (map[string]string, error) {
 	}
 	bad := problem(http.StatusBadRequest, codeMetadataFormat, "Invalid metadata filter format: %q", v)
 	filter := map[string]string{}
-	for _, pair := range strings.Split(v, "&") {
+	for pair := range strings.SplitSeq(v, "&") {
 		key, value, ok := strings.Cut(pair, "=")
 		k, err1 := url.QueryUnescape(key)
 		val, err2 := url.QueryUnescape(value)

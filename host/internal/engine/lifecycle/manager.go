@@ -61,11 +61,9 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	}
 	m.base.clean()
 	if m.isolated() {
-		m.jobs.Add(1)
-		go func() {
-			defer m.jobs.Done()
+		m.jobs.Go(func() {
 			_, _ = m.base.current() // the first sandbox asks again
-		}()
+		})
 	}
 	return m, nil
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,10 +151,8 @@ func (b body) oneOf(key, value string, allowed ...string) {
 	if _, ok := b.fields[key].(string); !ok {
 		return // absent, or a fault already
 	}
-	for _, a := range allowed {
-		if value == a {
-			return
-		}
+	if slices.Contains(allowed, value) {
+		return
 	}
 	quoted := make([]string, 0, len(allowed))
 	for _, a := range allowed {
@@ -203,13 +202,13 @@ func (s *ruleSet) check() error {
 			return bad("extensions[\"access.renew.extend.seconds\"] must be an integer between 300 and 86400, got %q", s.extend)
 		}
 	}
-	for _, v := range s.volumes {
-		if v.has("host") {
-			return problem(http.StatusBadRequest, codeHostPath, "host path volumes are not allowed: no allowed host paths are configured")
-		}
-		return problem(http.StatusBadRequest, codeVolumeBackend, "this engine has no volumes of that kind")
+	if len(s.volumes) == 0 {
+		return nil
 	}
-	return nil
+	if s.volumes[0].has("host") {
+		return problem(http.StatusBadRequest, codeHostPath, "host path volumes are not allowed: no allowed host paths are configured")
+	}
+	return problem(http.StatusBadRequest, codeVolumeBackend, "this engine has no volumes of that kind")
 }
 
 var (

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -53,7 +54,7 @@ func FuzzRoute(f *testing.F) {
 		if method == "" || strings.ContainsAny(method, " \x00") {
 			t.Skip()
 		}
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Method, r.URL = method, &url.URL{Path: path}
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
@@ -81,7 +82,7 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]int64{
-		"512Mi": 512 << 20, "2Gi": 2 << 30, "1G": 1e9, "512m": 512e6, "100b": 100, "100": 100, "1KiB": 1 << 10, "1kb": 1000, "3T": 3e12, " 1g ": 1e9,
+		"512Mi": 512 << 20, "2Gi": 2 << 30, "1G": 1e9, "512m": 512e6, "100b": 100, "100": 100, "1KiB": 1 << 10, "1kb": 1000, "3T": 3e12, "\t1g ": 1e9,
 		"": -1, "0": -1, "-1": -1, "1x": -1, "i": -1, "1i": -1, "1gg": -1, "9999999999Ti": -1, "1.5Gi": -1,
 	} {
 		got, ok := parseBytes(in)

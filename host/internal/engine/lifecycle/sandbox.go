@@ -134,9 +134,7 @@ func (s *sandbox) destroy(ctx context.Context, m *Manager) error {
 // watch follows a sandbox until its shim has ended, then cleans up after it
 // if it could not.
 func (m *Manager) watch(s *sandbox) {
-	m.jobs.Add(1)
-	go func() {
-		defer m.jobs.Done()
+	m.jobs.Go(func() {
 		id := s.record().ID
 		for {
 			err := s.shim.Wait(m.ctx, s.exited)
@@ -157,7 +155,7 @@ func (m *Manager) watch(s *sandbox) {
 		if err := m.removeDead(m.ctx, id); err != nil {
 			m.log.Error("removing a dead sandbox", "op", "end", "sandbox", id, "err", err)
 		}
-	}()
+	})
 }
 
 // shimEnded tells by its lock, which it holds as long as it lives.

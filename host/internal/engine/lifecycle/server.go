@@ -29,7 +29,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if _, there := s.route(p); there != nil {
 				u := *r.URL
 				u.Path, u.RawPath = strings.TrimSuffix(r.URL.Path, "/"), ""
-				http.Redirect(w, r, u.RequestURI(), http.StatusTemporaryRedirect)
+				http.Redirect(w, r, u.RequestURI(), http.StatusTemporaryRedirect) //nolint:gosec // the path is one of our routes
 				return
 			}
 		}

@@ -139,13 +139,11 @@ func (m *Manager) takeSnapshot(sandboxID, name string) (s *snapshot, done <-chan
 	m.mu.Unlock()
 	finished := make(chan struct{})
 	m.jobs.Add(1)
-	m.busy.Add(1)
-	go func() {
-		defer m.busy.Done()
+	m.busy.Go(func() {
 		defer m.jobs.Done()
 		defer close(finished)
 		m.makeSnapshot(s, box, from)
-	}()
+	})
 	return s, finished, nil
 }
 
@@ -178,8 +176,8 @@ func (m *Manager) copySnapshot(s *snapshot, box *sandbox, from record) error {
 	// Snapshots are never changed by their sandbox's end, nor by ours.
 	ctx := context.Background()
 	if len(rec.Below) == 0 && m.isolated() {
-		for i := len(from.Snapshots) - 1; i >= 0; i-- {
-			if err := m.apply(ctx, dst, m.path(snapshotsDir, from.Snapshots[i], layerDir)); err != nil {
+		for _, v := range slices.Backward(from.Snapshots) {
+			if err := m.apply(ctx, dst, m.path(snapshotsDir, v, layerDir)); err != nil {
 				return err
 			}
 		}
@@ -189,7 +187,7 @@ func (m *Manager) copySnapshot(s *snapshot, box *sandbox, from record) error {
 		return err
 	}
 	err = m.apply(ctx, dst, filepath.Join(box.dir, layerDir))
-	if err = errors.Join(err, thaw()); err != nil {
+	if err := errors.Join(err, thaw()); err != nil {
 		return err
 	}
 	return layer.Sync(m.path(snapshotsDir, rec.ID))

@@ -221,7 +221,9 @@ func (s *keeper) writeState(w http.ResponseWriter) {
 	s.mu.Lock()
 	st := s.state
 	s.mu.Unlock()
-	_ = json.NewEncoder(w).Encode(st) // the engine asks again
+	if err := json.NewEncoder(w).Encode(st); err != nil {
+		return // the engine has gone; the next one asks again
+	}
 }
 
 func (s *keeper) renew(w http.ResponseWriter, r *http.Request) {

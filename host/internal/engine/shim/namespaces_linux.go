@@ -58,7 +58,7 @@ func identity(path string) ([]syscall.SysProcIDMap, error) {
 		return nil, fmt.Errorf("reading own id map: %w", err)
 	}
 	var out []syscall.SysProcIDMap
-	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(b)), "\n") {
 		f := strings.Fields(line)
 		if len(f) != 3 {
 			return nil, fmt.Errorf("reading own id map: %q", line)
@@ -90,7 +90,7 @@ func (p *initProcess) sweep() {
 			if err != nil {
 				continue
 			}
-			for _, f := range strings.Fields(string(b)) {
+			for f := range strings.FieldsSeq(string(b)) {
 				pid, err := strconv.Atoi(f)
 				if err != nil {
 					continue
