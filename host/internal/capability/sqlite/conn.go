@@ -27,6 +27,7 @@ type conn struct {
 	arena   arena
 	cache   statements
 	total   int64 // sqlite3_total_changes after the last run
+	late    bool  // the journal mode is set by the first program that writes
 
 	begin, beginImmediate, commit, rollback *stmt
 
@@ -110,6 +111,29 @@ func (c *conn) configure(opts connOptions) error {
 	if opts.queryOnly {
 		return c.pragma("query_only = 1")
 	}
+	// A file that is there keeps its mode, which is part of it, until something is written: a guest may
+	// find that the file is not for it and leave it as it is.
+	mode, err := c.query("PRAGMA journal_mode")
+	if err != nil {
+		return err
+	}
+	pages, err := c.query("PRAGMA page_count")
+	if err != nil {
+		return err
+	}
+	if c.late = mode != "wal" && pages != "0"; !c.late {
+		if err := c.logAhead(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		c.pragma("synchronous = "+opts.synchronous),
+		c.pragma(fmt.Sprintf("journal_size_limit = %d", journalLimit)),
+	)
+}
+
+// logAhead makes the file one with a write-ahead log.
+func (c *conn) logAhead() error {
 	// Asking for WAL fails at once when another process is doing the same.
 	for tries := int32(0); ; tries++ {
 		err := c.pragma("journal_mode = WAL")
@@ -123,12 +147,9 @@ func (c *conn) configure(opts connOptions) error {
 		default:
 			return err
 		}
-		break
+		c.late = false
+		return nil
 	}
-	return errors.Join(
-		c.pragma("synchronous = "+opts.synchronous),
-		c.pragma(fmt.Sprintf("journal_size_limit = %d", journalLimit)),
-	)
 }
 
 // pragma runs one of the host's own.

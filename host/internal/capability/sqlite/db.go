@@ -84,6 +84,12 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 	p := program{conn: s.conn, ctx: ctx, exec: exec, call: call}
 	returned := false
 	defer func() { db.giveBack(s, pool, p.broken || !returned) }()
+	if s.conn.late && !exec.ReadOnly {
+		if err := s.conn.logAhead(); err != nil {
+			returned = true
+			return nil, p.translate(err, "while the journal mode was set")
+		}
+	}
 	reply, failure := p.run()
 	returned = true
 	return reply, failure
