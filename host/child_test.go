@@ -1,0 +1,225 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// A child is this test binary again, as one more host process on the same ledger. What it does is in
+// childMode: "load" appends until it is killed and says what was acknowledged, "write" appends some
+// events, "fenced" opens a sandbox, waits for a line on its standard input, and appends.
+const (
+	childMode    = "ALINEO_TEST_CHILD"
+	childConfig  = "ALINEO_TEST_CHILD_CONFIG"
+	childRound   = "ALINEO_TEST_CHILD_ROUND"
+	childSandbox = "ALINEO_TEST_CHILD_SANDBOX"
+)
+
+func TestMain(m *testing.M) {
+	host.Init()
+	if mode := os.Getenv(childMode); mode != "" {
+		if err := child(mode); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// What the load of a child is made of.
+const (
+	loadSandboxes = 4
+	loadWriters   = 8
+	loadWindow    = 4 // entries of a writer that may wait for their commit
+	writeEvents   = 50
+)
+
+func sandboxKey(i int) store.Key {
+	return store.Key{Name: "chaos", SandboxID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i)}
+}
+
+// mark is the payload of an event: the nth of a writer in a round.
+type mark struct {
+	Round  int `json:"round"`
+	Writer int `json:"writer"`
+	N      int `json:"n"`
+	Pad    string
+}
+
+func child(mode string) error {
+	ctx := context.Background()
+	cfg, err := host.LoadConfig(os.Getenv(childConfig))
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	switch mode {
+	case "load":
+		err = load(ctx, h)
+	case "write":
+		err = write(ctx, h)
+	case "fenced":
+		err = fenced(ctx, h)
+	default:
+		err = fmt.Errorf("no mode %q", mode)
+	}
+	if closeErr := h.Close(ctx); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// load appends for ever. An acknowledgement is one write of one line: a killed process leaves no half.
+func load(ctx context.Context, h *host.Host) error {
+	round, err := strconv.Atoi(os.Getenv(childRound))
+	if err != nil {
+		return err
+	}
+	var streams [loadSandboxes]*ledger.Stream
+	for i := range streams {
+		if streams[i], err = h.Writer().Open(ctx, sandboxKey(i)); err != nil {
+			return err
+		}
+	}
+	failed := make(chan error, loadWriters)
+	for w := range loadWriters {
+		go func() {
+			s := streams[w%loadSandboxes]
+			var waiting []*ledger.Ticket
+			for n := 0; ; n++ {
+				payload, err := json.Marshal(mark{Round: round, Writer: w, N: n, Pad: strings.Repeat("x", 10*(n%50))})
+				if err == nil {
+					var ticket *ledger.Ticket
+					ticket, err = s.Enqueue(ctx, ledger.Event{Step: int64(w), Name: "chaos.mark", Payload: payload})
+					waiting = append(waiting, ticket)
+				}
+				if err == nil && len(waiting) == loadWindow {
+					err = waiting[0].Wait(ctx)
+					waiting = waiting[1:]
+					if err == nil {
+						_, err = fmt.Printf("ack %d %d\n", w, n-loadWindow+1)
+					}
+				}
+				if err != nil {
+					failed <- err
+					return
+				}
+			}
+		}()
+	}
+	return <-failed
+}
+
+func write(ctx context.Context, h *host.Host) error {
+	i, err := strconv.Atoi(os.Getenv(childSandbox))
+	if err != nil {
+		return err
+	}
+	s, err := h.Writer().Open(ctx, sandboxKey(i))
+	if err != nil {
+		return err
+	}
+	for n := range writeEvents {
+		payload, err := json.Marshal(mark{Writer: i, N: n})
+		if err != nil {
+			return err
+		}
+		if err := s.Append(ctx, ledger.Event{Step: -1, Name: "chaos.mark", Payload: payload}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fenced(ctx context.Context, h *host.Host) error {
+	s, err := h.Writer().Open(ctx, sandboxKey(0))
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	return s.Append(ctx, ledger.Event{Step: -1, Name: "chaos.late"})
+}
+
+// site is a folder with a configuration and a ledger, for several hosts.
+type site struct {
+	dir, config, ledger string
+}
+
+func newSite(tb testing.TB) site {
+	tb.Helper()
+	dir := tb.TempDir()
+	s := site{dir: dir, config: filepath.Join(dir, "alineo.toml"), ledger: filepath.Join(dir, "ledger.db")}
+	text := "[plugins.sqlite.config]\npath = \"ledger.db\"\n[log]\nlevel = \"error\"\n"
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// command returns a child that was not started yet.
+func (s site) command(tb testing.TB, mode string, env ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), os.Args[0])
+	cmd.Dir = s.dir
+	cache := filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid()))
+	cmd.Env = append(os.Environ(), childMode+"="+mode, childConfig+"="+s.config, "XDG_CACHE_HOME="+cache)
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// tailOf keeps what a process wrote last.
+type tailOf struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (t *tailOf) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text += string(p)
+	t.text = t.text[max(0, len(t.text)-2000):]
+	return len(p), nil
+}
+
+func (t *tailOf) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text
+}
+
+var _ io.Writer = (*tailOf)(nil)
+
+// rounds is how often a chaos test goes round: ALINEO_CHAOS_ROUNDS, or few.
+func rounds(few int) int {
+	if n, err := strconv.Atoi(os.Getenv("ALINEO_CHAOS_ROUNDS")); err == nil && n > 0 {
+		return n
+	}
+	return few
+}
+
+// soon is a random time of at most d.
+func soon(random func(int64) int64, d time.Duration) time.Duration {
+	return time.Duration(random(int64(d) + 1))
+}
