@@ -51,10 +51,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e := &Engine{opts: opts, log: opts.Logger, socket: filepath.Join(opts.DataDir, socketFile)}
 	e.transport = &http.Transport{
-		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) },
-		MaxIdleConnsPerHost: 64,
-		IdleConnTimeout:     time.Minute,
-		DisableCompression:  true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) },
+		// A connection is cheap here, and one that is kept may belong to a
+		// process that has just stopped serving: a command sent on it would
+		// fail, and commands can't be sent twice.
+		DisableKeepAlives:  true,
+		DisableCompression: true,
 	}
 	c, err := e.dial(ctx)
 	if err != nil {
