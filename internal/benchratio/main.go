@@ -18,8 +18,9 @@ func main() {
 	}
 }
 
-// results are the values of each benchmark by unit, in the order in which they came.
+// results are the values of each benchmark by unit, the benchmark named with its package, in the order in which they came.
 type results struct {
+	pkg    string // whose results come now, short
 	names  []string
 	values map[string]map[string][]float64
 	failed bool
@@ -60,6 +61,9 @@ func read(in io.Reader, out io.Writer) (*results, error) {
 		if strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "--- FAIL") {
 			res.failed = true
 		}
+		if pkg, ok := strings.CutPrefix(line, "pkg: "); ok {
+			res.pkg = pkg[strings.LastIndexByte(pkg, '/')+1:] + " "
+		}
 		res.add(strings.Fields(line))
 	}
 	return res, lines.Err()
@@ -77,6 +81,7 @@ func (r *results) add(fields []string) {
 			name = name[:i] // GOMAXPROCS
 		}
 	}
+	name = r.pkg + name
 	if r.values[name] == nil {
 		r.names = append(r.names, name)
 		r.values[name] = map[string][]float64{}

@@ -12,6 +12,7 @@ BenchmarkAppend/plugin/64-2   1000   200 ns/op   3 allocs/op
 BenchmarkAppend/plugin/64-2   1000   400 ns/op
 BenchmarkAppend/native/64-2   1000   270 ns/op
 BenchmarkAppend/plugin/512-2   1000   100 ns/op
+pkg: example.com/x/adapter
 BenchmarkProgram/events=64   10   50 ns/op   0.987 of-native   1.5 of-driver
 PASS
 `
@@ -22,8 +23,8 @@ PASS
 	want := in + `
 Ratios (1: as fast as what it is compared with; more is faster)
    0.90 of native     BenchmarkAppend/plugin/64
-   1.50 of driver     BenchmarkProgram/events=64
-   0.99 of native     BenchmarkProgram/events=64
+   1.50 of driver     adapter BenchmarkProgram/events=64
+   0.99 of native     adapter BenchmarkProgram/events=64
 `
 	if want = strings.Replace(want, "PASS\n", "", 1); out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
