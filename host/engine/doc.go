@@ -28,6 +28,19 @@
 // the next request of one of the others takes its place: it finds the living
 // sandboxes by their shims and removes what is left of the dead.
 //
+// A service manager that ends all of a service's processes with it (systemd's
+// KillMode=control-group, the default) ends the sandboxes too; use
+// KillMode=process to keep them.
+//
+// # Less isolation
+//
+// Where namespaces are refused, Options.AllowReduced accepts landlock, seccomp
+// and rlimits: a sandbox works in a directory of its own and reads the
+// system's programs; it can't write elsewhere, read homes or use the network;
+// but it sees the machine's processes, and limits are soft. Systems other
+// than Linux have a working directory and nothing else. Neither is ever used
+// without AllowReduced, nor silently.
+//
 // # Later
 //
 // Not there yet: outgoing network (sandboxes have loopback only), other

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/alineo-labs/alineo-host/host/engine"
 )
 
 // TestWalls tries to get out, or to see out.
@@ -86,6 +88,30 @@ func TestWalls(t *testing.T) {
 	if got := box.must("hostname; cat /etc/hostname"); got != "sandbox\nsandbox\n" {
 		t.Errorf("host name: %q", got)
 	}
+}
+
+// TestWithoutUserNamespace runs root's sandboxes without one.
+func TestWithoutUserNamespace(t *testing.T) {
+	t.Parallel()
+	if ordinaryUser() {
+		t.Skip("only root can do without")
+	}
+	e := openEngine(t, engine.Options{DataDir: t.TempDir(), NoUserNamespace: true})
+	box := e.create(nil)
+	for command, want := range map[string]string{
+		"cut -c1-10 /proc/self/uid_map | tr -d ' \\n'":                           "0",
+		"cat /etc/shadow 2>&1 | grep -c No":                                      "1",
+		"grep CapEff /proc/self/status | cut -f2":                                "00000000a80425fb",
+		"mknod /tmp/vda b 254 0 && cat /tmp/vda 2>&1 | grep -c denied":           "1",
+		"mount -t tmpfs none /mnt 2>&1 | grep -c -i 'permi\\|denied'":            "1",
+		"rm -rf /usr/share/doc; mkdir /usr/share/doc; ls /usr/share/doc | wc -l": "0",
+	} {
+		if got := strings.TrimSpace(box.run(command).Stdout); got != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+	box.delete()
+	assertGone(t, e, box.ID)
 }
 
 // TestPtraceOfInit asks the kernel itself, without a tracer program.

@@ -16,20 +16,29 @@ import (
 // period is the scheduling period that processor limits are given in.
 const period = 100_000 // microseconds
 
-// Create makes the group of a sandbox and sets its limits. The freezer needs
-// none.
-func (p Parent) Create(id string, l Limits) (Group, error) {
+// Named is the group of a sandbox, whether it has been made or not.
+func (p Parent) Named(id string) Group {
 	if p.version == 0 {
-		return Group{}, nil
+		return Group{}
 	}
 	g := Group{Version: p.version, Dirs: map[string]string{}}
 	for c, dir := range p.dirs {
-		at := filepath.Join(dir, "alineo-host-"+id)
+		g.Dirs[c] = filepath.Join(dir, "alineo-host-"+id)
+	}
+	return g
+}
+
+// Create makes the group of a sandbox and sets its limits. The freezer needs
+// none.
+func (p Parent) Create(id string, l Limits) (Group, error) {
+	g := p.Named(id)
+	for _, at := range g.Dirs {
 		if err := os.Mkdir(at, 0o755); err != nil {
-			_ = g.rmdir()
+			if !errors.Is(err, fs.ErrExist) {
+				_ = g.rmdir()
+			}
 			return Group{}, fmt.Errorf("making control group %q: %w", at, err)
 		}
-		g.Dirs[c] = at
 	}
 	for _, s := range settings(p, l) {
 		dir, ok := g.Dirs[s.controller]
@@ -92,11 +101,8 @@ func (g Group) Spawn(attr *syscall.SysProcAttr) (func(), error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Add moves a process into the group. With version 2 Spawn has done that.
+// Add moves a process into the group.
 func (g Group) Add(pid int) error {
-	if g.Version != 1 {
-		return nil
-	}
 	for _, dir := range g.Dirs {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
 			return fmt.Errorf("moving process %d into control group %q: %w", pid, dir, err)

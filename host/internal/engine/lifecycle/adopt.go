@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
 )
@@ -39,7 +40,7 @@ func (m *Manager) adoptSandboxes(ctx context.Context) error {
 
 func (m *Manager) adopt(ctx context.Context, id string) error {
 	if strings.HasPrefix(id, ".") {
-		return m.sweep(id)
+		return m.sweep(ctx, id)
 	}
 	lock, err := tryLock(m.path(sandboxesDir, id, shim.LockFile))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +95,7 @@ func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error
 
 // sweep removes a directory that was being made or removed, unless somebody
 // still is at it.
-func (m *Manager) sweep(name string) error {
+func (m *Manager) sweep(ctx context.Context, name string) error {
 	dir := m.path(sandboxesDir, name)
 	lock, err := tryLock(filepath.Join(dir, shim.LockFile))
 	if errors.Is(err, errLocked) {
@@ -103,21 +104,28 @@ func (m *Manager) sweep(name string) error {
 	if lock != nil {
 		defer func() { _ = lock.Close() }()
 	}
+	if id, ok := strings.CutPrefix(name, ".new-"); ok {
+		m.removeGroup(ctx, id, m.opts.Groups.Named(id))
+	}
 	return layer.Remove(dir)
+}
+
+// removeGroup removes a dead sandbox's control group.
+func (m *Manager) removeGroup(ctx context.Context, id string, g cgroup.Group) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := g.Remove(ctx); err != nil {
+		m.log.Warn("removing a control group", "op", "remove", "sandbox", id, "err", err)
+	}
 }
 
 // removeDead removes what a sandbox without a shim left behind. Its mounts
 // went with its processes, and those with the shim.
 func (m *Manager) removeDead(ctx context.Context, id string) error {
 	dir := m.path(sandboxesDir, id)
-	var rec record
-	if err := readRecord(filepath.Join(dir, sandboxRecord), &rec); err == nil {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		if err := rec.Group.Remove(ctx); err != nil {
-			m.log.Warn("removing a control group", "op", "remove", "sandbox", id, "err", err)
-		}
-	}
+	rec := record{Group: m.opts.Groups.Named(id)}
+	_ = readRecord(filepath.Join(dir, sandboxRecord), &rec) // it says where the group is, if it can be read
+	m.removeGroup(ctx, id, rec.Group)
 	gone := m.path(sandboxesDir, ".gone-"+id)
 	if err := os.Rename(dir, gone); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -51,7 +51,13 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	m.base.manager = m
 	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for _, d := range []string{sandboxesDir, snapshotsDir, baseDir} {
-		if err := os.MkdirAll(m.path(d), 0o700); err != nil {
+		err := os.MkdirAll(m.path(d), 0o700)
+		if err == nil {
+			// Sandboxes make setuid files, and as root's: nobody else may
+			// reach them here.
+			err = os.Chmod(m.path(d), 0o700)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("making the data directory: %w", err)
 		}
 	}

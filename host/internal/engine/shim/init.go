@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
@@ -24,6 +25,7 @@ type initProcess struct {
 	cmd     *exec.Cmd
 	level   jail.Level
 	control net.Conn
+	born    bool // in its control group
 	in      *json.Decoder
 	out     *json.Encoder
 	mu      sync.Mutex // one operation at a time
@@ -43,27 +45,35 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := program.Command(reexec.Init, c.Guest.Jail.ID, theirs, execd)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Dir = "/"
-	cmd.Env = []string{"GOMAXPROCS=2"} // plenty for what it does, and a quicker start
-	attr, err := namespaces(c)
-	if err != nil {
-		return nil, err
+	start := func(into cgroup.Group) (*exec.Cmd, error) {
+		cmd := program.Command(reexec.Init, c.Guest.Jail.ID, theirs, execd)
+		cmd.Stdout, cmd.Stderr = log, log
+		cmd.Dir = "/"
+		cmd.Env = []string{"GOMAXPROCS=2"} // plenty for what it does, and a quicker start
+		attr, err := namespaces(c)
+		if err != nil {
+			return nil, err
+		}
+		done, err := into.Spawn(attr)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		cmd.SysProcAttr = attr
+		return cmd, cmd.Start()
 	}
-	cmd.SysProcAttr = attr
-	done, err := c.Group.Spawn(attr)
-	if err != nil {
-		return nil, err
+	cmd, err := start(c.Group)
+	born := err == nil && c.Group.Version == 2
+	if err != nil && c.Group.Version == 2 {
+		// Some containers have no clone3, which this takes: move it then.
+		cmd, err = start(cgroup.Group{})
 	}
-	err = cmd.Start()
-	done()
 	if err != nil {
 		_ = ours.Close()
 		return nil, fmt.Errorf("starting the sandbox's init: %w", err)
 	}
 	return &initProcess{
-		pid: cmd.Process.Pid, cmd: cmd, level: c.Guest.Jail.Level, control: ours,
+		pid: cmd.Process.Pid, cmd: cmd, level: c.Guest.Jail.Level, control: ours, born: born,
 		in: json.NewDecoder(ours), out: json.NewEncoder(ours),
 	}, nil
 }
@@ -72,7 +82,13 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 // Moving it into its control group goes on beside.
 func (p *initProcess) configure(c Config) (guest.Reply, error) {
 	moved := make(chan error, 1)
-	go func() { moved <- c.Group.Add(p.pid) }()
+	go func() {
+		if p.born {
+			moved <- nil
+			return
+		}
+		moved <- c.Group.Add(p.pid)
+	}()
 	c.Guest.Program = c.Sealed
 	var r guest.Reply
 	err := p.out.Encode(c.Guest)
