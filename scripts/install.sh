@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs what the tests need on a Debian machine, and says what is there. Needs root when something
+# is missing. Go is expected to be there.
+set -euo pipefail
+declare -A packages=(
+	[make]=make [git]=git [gcc]=gcc [wat2wasm]=wabt [sqlite3]=sqlite3
+	[setpriv]=util-linux [useradd]=passwd [tar]=tar
+)
+missing=()
+for tool in "${!packages[@]}"; do
+	command -v "$tool" >/dev/null || missing+=("${packages[$tool]}")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+	echo "installing: ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -q
+	apt-get install -q -y --no-install-recommends "${missing[@]}" libc6-dev ca-certificates
+fi
+go version
+go mod download
+echo "wabt $(wat2wasm --version), sqlite $(sqlite3 --version | cut -d' ' -f1), $(uname -sr)"
