@@ -23,6 +23,8 @@ const (
 	DefaultExecdTimeout = 80 * time.Second
 )
 
+var errClientClosed = fmt.Errorf("the client is %w", ErrClosed)
+
 // Options configures a Client. Wire, Store and Ledger are required.
 type Options struct {
 	Wire   *opensandbox.Client
@@ -87,6 +89,9 @@ type Client struct {
 	log   hclog.Logger
 	slots *semaphore.Weighted // nil: no limit; first come, first served
 
+	quit context.Context //nolint:containedctx // ends with Close, for those who wait for a slot
+	stop context.CancelCauseFunc
+
 	mu     sync.Mutex
 	closed bool
 	busy   sync.WaitGroup // sandboxes that are being made, or deleted after their caller has left
@@ -114,19 +119,21 @@ func New(opts Options) (*Client, error) {
 		opts.Logger = hclog.NewNullLogger()
 	}
 	c := &Client{opts: opts, wire: opts.Wire, store: opts.Store, log: opts.Logger}
+	c.quit, c.stop = context.WithCancelCause(context.Background())
 	if opts.MaxConcurrency > 0 {
 		c.slots = semaphore.NewWeighted(int64(opts.MaxConcurrency))
 	}
 	return c, nil
 }
 
-// Close makes no more sandboxes and waits for those that are being made, and for the deletion of
-// those whose callers left meanwhile. Handles stay usable, and their sandboxes go on. It may be called
+// Close makes no more sandboxes, turns away who waits for a place, and waits for those that are being
+// made, and for the deletion of those whose callers left meanwhile. Handles stay usable, and their sandboxes go on. It may be called
 // several times.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	c.stop(errClientClosed)
 	done := make(chan struct{})
 	go func() {
 		c.busy.Wait()
@@ -145,7 +152,7 @@ func (c *Client) begin() (done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, fmt.Errorf("the client is %w", ErrClosed)
+		return nil, errClientClosed
 	}
 	c.busy.Add(1)
 	return c.busy.Done, nil
@@ -156,6 +163,9 @@ func (c *Client) acquire(ctx context.Context) (release func(), err error) {
 	if c.slots == nil {
 		return func() {}, nil
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.quit, func() { cancel(errClientClosed) })()
 	if err := c.slots.Acquire(ctx, 1); err != nil {
 		return nil, fmt.Errorf("waiting for one of %d sandboxes to be closed: %w", c.opts.MaxConcurrency, context.Cause(ctx))
 	}

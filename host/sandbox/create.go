@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	opCreate = "creating sandbox"
-	opResume = "resuming sandbox"
+	opCreate = "creating"
+	opResume = "resuming"
 
 	// cleanupTimeout bounds what is done for a sandbox that nobody will get.
 	cleanupTimeout = time.Minute

@@ -355,6 +355,24 @@ func TestSlotsAreFair(t *testing.T) {
 	}
 }
 
+func TestClientCloseTurnsWaitersAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 1 })
+	h := r.create(sandbox.CreateOptions{})
+	failed := make(chan error)
+	go func() {
+		_, err := r.client.Create(context.Background(), sandbox.CreateOptions{})
+		failed <- err
+	}()
+	if err := r.client.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	r.run(h, "true") // what is open goes on
+}
+
 func TestNewChecksOptions(t *testing.T) {
 	t.Parallel()
 	if _, err := sandbox.New(sandbox.Options{}); !errors.Is(err, sandbox.ErrInvalid) {

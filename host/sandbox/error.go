@@ -31,24 +31,22 @@ var (
 
 // Error says what was done to which sandbox when an error came up.
 type Error struct {
-	Op        string // such as "creating sandbox"
+	Op        string // such as "creating" or "exec"
 	SandboxID string // empty while there is none
 	Seq       int64  // of the exec; 0 when it is not about one
 	Err       error
 }
 
-// Error names the operation and the sandbox.
+// Error names the sandbox and the operation.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
+	op := e.Op
 	if e.Seq > 0 {
-		fmt.Fprintf(&b, " %d", e.Seq)
+		op = fmt.Sprintf("%s %d", op, e.Seq)
 	}
-	if e.SandboxID != "" {
-		b.WriteString(" in sandbox " + e.SandboxID)
+	if e.SandboxID == "" {
+		return fmt.Sprintf("%s sandbox: %v", op, e.Err)
 	}
-	b.WriteString(": " + e.Err.Error())
-	return b.String()
+	return fmt.Sprintf("sandbox %s: %s: %v", e.SandboxID, op, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -106,7 +104,7 @@ type DivergenceError struct {
 // Error shows both sides.
 func (e *DivergenceError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "exec %d in sandbox %s: %v: ", e.Seq, e.SandboxID, ErrDivergence)
+	fmt.Fprintf(&b, "sandbox %s: exec %d: %v: ", e.SandboxID, e.Seq, ErrDivergence)
 	if e.Recorded.Kind != e.Asked.Kind || e.Recorded.Command != e.Asked.Command {
 		fmt.Fprintf(&b, "the ledger has %s %s, the run asks for %s %s",
 			e.Recorded.Kind, excerpt(e.Recorded.Command), e.Asked.Kind, excerpt(e.Asked.Command))

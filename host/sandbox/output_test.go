@@ -239,7 +239,9 @@ func TestReaderLetsGo(t *testing.T) {
 	if err := exec.Stdout().Close(); err != nil {
 		t.Error(err)
 	}
-	cancelled, err := h.Exec(t.Context(), "yes", sandbox.ExecOptions{ResultBytes: 1, Timeout: 2 * time.Second})
+	// 6 MB in lines of 1 kB, more than what may be under way.
+	cancelled, err := h.Exec(t.Context(), "head -c 6000000 /dev/zero | tr '\\0' x | fold -w 1000; sleep 1000",
+		sandbox.ExecOptions{ResultBytes: 1, Timeout: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
