@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/alineo-labs/alineo-host/host/engine"
 )
 
 // BenchmarkCreate measures from the request to the answer, and to the first
@@ -26,6 +28,53 @@ func BenchmarkCreate(b *testing.B) {
 	report(b, "ready", ready)
 	report(b, "output", output)
 	report(b, "delete", gone)
+}
+
+// BenchmarkOpen measures taking a data directory and giving it back.
+func BenchmarkOpen(b *testing.B) {
+	e := requireNamespaces(b)
+	if err := e.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	var took []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		again, err := engine.Open(b.Context(), engine.Options{DataDir: e.dir})
+		if err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+		if err := again.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	report(b, "open", took)
+}
+
+// BenchmarkSnapshot measures a copy of 200 MB in 200 files, and that of a
+// thousand small files.
+func BenchmarkSnapshot(b *testing.B) {
+	e := requireNamespaces(b)
+	for name, command := range map[string]string{
+		"200x1MB":   "for i in $(seq 200); do head -c 1000000 /dev/urandom > f$i; done",
+		"1000x10kB": "for i in $(seq 1000); do head -c 10000 /dev/urandom > f$i; done",
+	} {
+		b.Run(name, func(b *testing.B) {
+			box := e.create(nil)
+			box.must(command)
+			var took []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				snap := e.snapshot(box, "")
+				took = append(took, time.Since(began))
+				if code, _, out := e.do(http.MethodDelete, "/snapshots/"+snap, nil); code != http.StatusNoContent {
+					b.Fatal(code, out)
+				}
+			}
+			report(b, "snapshot", took)
+			box.delete()
+		})
+	}
 }
 
 // BenchmarkRestore measures a sandbox that stands on a snapshot.

@@ -79,9 +79,6 @@ func (i *Image) Close() error {
 	return i.file.Close()
 }
 
-// File returns the sealed copy, nil when there is none. It stays the image's.
-func (i *Image) File() *os.File { return i.file }
-
 // FromFD is the image that a parent handed down at descriptor fd; with fd < 0
 // it is the program at path.
 func FromFD(fd int, path string) *Image {

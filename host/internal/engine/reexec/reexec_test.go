@@ -59,7 +59,7 @@ func TestRoles(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if f := img.File(); f != nil {
+	if f := img.file; f != nil {
 		if _, err := f.WriteAt([]byte("x"), 0); !errors.Is(err, unix.EPERM) {
 			t.Errorf("writing to the sealed program: %v", err)
 		}

@@ -1,0 +1,73 @@
+package cgroup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestUnifiedFiles checks what is written where with version 2, on ordinary
+// files: this machine may have no such hierarchy.
+func TestUnifiedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := Parent{version: 2, dirs: map[string]string{"": dir}, has: map[string]bool{Memory: true, Pids: true}}
+	if !p.Has(Memory) || p.Has(CPU) || !p.Has(Freezer) {
+		t.Errorf("%+v", p)
+	}
+	g, err := p.Create("x", Limits{Memory: 1 << 20, CPU: 1500, Processes: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Add(42); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "alineo-host-x")
+	for file, want := range map[string]string{"memory.max": "1048576", "memory.swap.max": "0", "pids.max": "7", "cgroup.procs": "42"} {
+		if b, err := os.ReadFile(filepath.Join(at, file)); err != nil || string(b) != want {
+			t.Errorf("%s: %q %v, want %q", file, b, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(at, "cpu.max")); err == nil {
+		t.Error("a controller that isn't there was set")
+	}
+	attr := &syscall.SysProcAttr{}
+	done, err := g.Spawn(attr)
+	if err != nil || !attr.UseCgroupFD || attr.CgroupFD < 3 {
+		t.Errorf("spawn: %+v %v", attr, err)
+	}
+	done()
+
+	if err := os.WriteFile(filepath.Join(at, "cgroup.events"), []byte("populated 1\nfrozen 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Freeze(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(at, "cgroup.freeze")); err != nil || string(b) != "1" {
+		t.Errorf("cgroup.freeze: %q %v", b, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := g.freeze(ctx, false); err == nil {
+		t.Error("thawed, and the kernel has not said so")
+	}
+}
+
+// TestEnable hands controllers on in a made-up group.
+func TestEnable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if has := enable(dir); len(has) != 0 {
+		t.Errorf("without a control file: %v", has)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("cpu memory pids io\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if has := enable(dir); !has[Memory] || !has[CPU] || !has[Pids] {
+		t.Errorf("all are on already: %v", has)
+	}
+}
