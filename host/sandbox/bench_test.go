@@ -107,3 +107,29 @@ func BenchmarkChunk(b *testing.B) {
 		})
 	}
 }
+
+// A command from call to result, on the real engine and with a durable ledger.
+func BenchmarkExec(b *testing.B) {
+	st, err := nativeledger.Open(filepath.Join(b.TempDir(), "ledger.db"), nativeledger.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = st.Close(context.Background()) }()
+	writer := ledger.NewWriter(st, ledger.WriterOptions{})
+	defer func() { _ = writer.Close(context.Background()) }()
+	client, err := sandbox.New(sandbox.Options{Wire: wireClient(shared.Transport()), Store: st, Ledger: writer, Image: "host"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h, err := client.Create(b.Context(), sandbox.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = h.Close(context.Background()) }()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.Run(b.Context(), "true", sandbox.ExecOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
