@@ -81,6 +81,7 @@ func (c *Client) lifetime(d time.Duration) (int, error) {
 // launch is one sandbox on its way.
 type launch struct {
 	op        string
+	from      string // id of the sandbox that is resumed
 	request   opensandbox.CreateRequest
 	created   func(sandboxID string) any // payload of sandbox.created
 	runID     string
@@ -96,12 +97,12 @@ type launch struct {
 func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
 	done, err := c.begin()
 	if err != nil {
-		return nil, &Error{Op: l.op, Err: err}
+		return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
 	}
 	defer done()
 	release, err := c.acquire(ctx)
 	if err != nil {
-		return nil, &Error{Op: l.op, Err: err}
+		return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
 	}
 	box, err := c.make(ctx, &l, release)
 	if err != nil {
@@ -117,7 +118,11 @@ func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
 }
 
 func (c *Client) failed(l *launch, id string, err error) error {
-	err = &Error{Op: l.op, SandboxID: id, Err: err}
+	about := id
+	if l.from != "" {
+		about = l.from
+	}
+	err = &Error{Op: l.op, SandboxID: about, Err: err}
 	if hookErr := guard("SandboxFailed", func() { l.hooks.failed(id, err) }); hookErr != nil {
 		return errors.Join(err, hookErr)
 	}

@@ -32,7 +32,7 @@ var (
 // Error says what was done to which sandbox when an error came up.
 type Error struct {
 	Op        string // such as "creating" or "exec"
-	SandboxID string // empty while there is none
+	SandboxID string // of the one that it is about, for Resume the old one; empty while there is none
 	Seq       int64  // of the exec; 0 when it is not about one
 	Err       error
 }

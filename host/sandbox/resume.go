@@ -62,7 +62,7 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 		history.Results = nil
 	}
 	return launch{
-		op: opResume,
+		op: opResume, from: key.SandboxID,
 		request: opensandbox.CreateRequest{
 			SnapshotID: history.Checkpoint.SnapshotID, Timeout: lifetime, ResourceLimits: resources.limits(),
 			Env: opts.Env, Metadata: map[string]string{},
