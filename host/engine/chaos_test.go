@@ -24,7 +24,7 @@ func TestKilledWhileCreating(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, after := range []time.Duration{0, 2, 5, 10, 15, 20, 30} {
+	for _, after := range []int{0, 2, 5, 10, 15, 20, 30} {
 		p := startProcess(t, dir)
 		e := openEngine(t, engine.Options{DataDir: dir})
 		var wg sync.WaitGroup
@@ -37,7 +37,7 @@ func TestKilledWhileCreating(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 		})
-		time.Sleep(after * time.Millisecond) // the moment is the point
+		time.Sleep(time.Duration(after) * time.Millisecond) // the moment is the point
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -155,10 +156,8 @@ func (g Group) await(ctx context.Context, file, want string) error {
 		if err != nil {
 			return fmt.Errorf("freezing: %w", err)
 		}
-		for _, line := range strings.Split(string(b), "\n") {
-			if line == want {
-				return nil
-			}
+		if slices.Contains(strings.Split(string(b), "\n"), want) {
+			return nil
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return fmt.Errorf("freezing: %w", err)

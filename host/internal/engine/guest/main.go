@@ -32,7 +32,7 @@ func Main() {
 		g.fail(err)
 	}
 	if g.config.Probe {
-		if g.out.Encode(Reply{}) != nil {
+		if err := g.out.Encode(Reply{}); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -51,7 +51,8 @@ func Main() {
 
 func (g *guest) fail(err error) {
 	var entry entryError
-	if g.out.Encode(Reply{Error: err.Error(), Entry: errors.As(err, &entry)}) != nil {
+	r := Reply{Error: err.Error(), Entry: errors.As(err, &entry)}
+	if err := g.out.Encode(r); err != nil {
 		g.exit(2) // nobody is there to hear it
 	}
 	g.exit(1)

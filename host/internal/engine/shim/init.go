@@ -60,7 +60,8 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 		}
 		defer done()
 		cmd.SysProcAttr = attr
-		return cmd, cmd.Start()
+		err = cmd.Start()
+		return cmd, err
 	}
 	cmd, err := start(c.Group)
 	born := err == nil && c.Group.Version == 2
