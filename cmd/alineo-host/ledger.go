@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -36,20 +38,15 @@ func newLedgerShow(a *app) *cobra.Command {
 					return err
 				}
 				key := store.Key{Name: details.Name, SandboxID: details.SandboxID}
-				var opts store.ReadOptions
-				for {
-					page, err := h.Store().Read(ctx, key, opts)
+				for e, err := range ledger.ReadSandbox(ctx, h.Store(), key) {
 					if err != nil {
 						return err
 					}
-					if err := a.printEntries(page.Entries); err != nil {
+					if err := a.printEntry(&e); err != nil {
 						return err
 					}
-					if !page.More {
-						return nil
-					}
-					opts.Cursor = page.Cursor
 				}
+				return nil
 			})
 		},
 	}
@@ -82,6 +79,7 @@ func newLedgerTail(a *app) *cobra.Command {
 func (a *app) tail(ctx context.Context, st store.Ledger, lines int, follow bool) error {
 	var last []store.Entry
 	var opts store.ReadOptions
+	newest := int64(math.MinInt64)
 	for caught := false; ; {
 		page, err := st.ReadAll(ctx, opts)
 		if err != nil {
@@ -89,6 +87,12 @@ func (a *app) tail(ctx context.Context, st store.Ledger, lines int, follow bool)
 		}
 		if len(page.Cursor) > 0 {
 			opts.Cursor = page.Cursor
+		}
+		if n := len(page.Entries); n > 0 {
+			if page.Entries[0].ID <= newest {
+				return errors.New("reading ledger: the store's page does not follow the one before it")
+			}
+			newest = page.Entries[n-1].ID
 		}
 		if caught {
 			if err := a.printEntries(page.Entries); err != nil {
@@ -132,30 +136,33 @@ type entryJSON struct {
 }
 
 func (a *app) printEntries(entries []store.Entry) error {
-	for _, e := range entries {
-		if a.out.json {
-			payload := e.Payload
-			if payload != nil && !json.Valid(payload) {
-				// Somebody else wrote it; shown as the text that it is.
-				payload = quoted(payload)
-			}
-			err := a.out.data(entryJSON{
-				e.ID, e.TS, e.Name, e.SandboxID, e.StepIndex, e.Branch, e.Event, payload, e.Error,
-			})
-			if err != nil {
-				return err
-			}
-			continue
+	for i := range entries {
+		if err := a.printEntry(&entries[i]); err != nil {
+			return err
 		}
-		step := "-"
-		if e.StepIndex >= 0 {
-			step = strconv.FormatInt(e.StepIndex, 10)
+	}
+	return nil
+}
+
+func (a *app) printEntry(e *store.Entry) error {
+	if a.out.json {
+		payload := e.Payload
+		if payload != nil && !json.Valid(payload) {
+			// Somebody else wrote it; shown as the text that it is.
+			payload = quoted(payload)
 		}
-		_, err := fmt.Fprintf(a.out.out, "%6d  %s  %.8s  %2s  %-27s %s\n", e.ID,
-			time.UnixMilli(e.TS).Format("15:04:05.000"), e.SandboxID, step, e.Event, oneLine(string(e.Payload), 120))
-		if err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
+		return a.out.data(entryJSON{
+			e.ID, e.TS, e.Name, e.SandboxID, e.StepIndex, e.Branch, e.Event, payload, e.Error,
+		})
+	}
+	step := "-"
+	if e.StepIndex >= 0 {
+		step = strconv.FormatInt(e.StepIndex, 10)
+	}
+	_, err := fmt.Fprintf(a.out.out, "%6d  %s  %.8s  %2s  %-27s %s\n", e.ID, time.UnixMilli(e.TS).Format("15:04:05.000"),
+		oneLine(e.SandboxID, 80), step, oneLine(e.Event, 80), oneLine(string(e.Payload), 120))
+	if err != nil {
+		return fmt.Errorf("writing output: %w", err)
 	}
 	return nil
 }
@@ -176,21 +183,13 @@ func findSandbox(ctx context.Context, st store.Ledger, id string) (store.Details
 		return details, notFoundHint(err)
 	}
 	var found []store.Details
-	var opts store.ListOptions
-	for {
-		page, err := st.ListSandboxes(ctx, opts)
+	for d, err := range eachSandbox(ctx, st, store.ListOptions{}) {
 		if err != nil {
 			return store.Details{}, err
 		}
-		for _, d := range page.Sandboxes {
-			if len(d.SandboxID) > len(id) && d.SandboxID[:len(id)] == id {
-				found = append(found, d)
-			}
+		if len(d.SandboxID) > len(id) && d.SandboxID[:len(id)] == id {
+			found = append(found, d)
 		}
-		if !page.More {
-			break
-		}
-		opts.Cursor = page.Cursor
 	}
 	switch len(found) {
 	case 0:

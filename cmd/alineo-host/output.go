@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
 )
@@ -51,11 +52,17 @@ func (o *output) data(v any) error {
 	return nil
 }
 
+// maxCell is the widest cell of a table, in characters.
+const maxCell = 300
+
 // table prints rows under a header, in columns.
 func (o *output) table(header []string, rows [][]string) error {
 	w := tabwriter.NewWriter(o.out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, strings.Join(header, "\t"))
 	for _, row := range rows {
+		for i := range row {
+			row[i] = oneLine(row[i], maxCell)
+		}
 		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	if err := w.Flush(); err != nil {
@@ -75,8 +82,8 @@ func clock(ms int64) string {
 // oneLine fits text into a table cell.
 func oneLine(text string, width int) string {
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+		if unicode.IsControl(r) {
+			return ' ' // also what a terminal would obey
 		}
 		return r
 	}, text)

@@ -48,20 +48,16 @@ func newSandboxesList(a *app) *cobra.Command {
 
 func (a *app) listSandboxes(ctx context.Context, h *host.Host, opts store.ListOptions, limit uint64) error {
 	var all []store.Details
-	for {
-		if limit > 0 {
-			left := limit - uint64(len(all))
-			opts.Limit = &left
-		}
-		page, err := h.Store().ListSandboxes(ctx, opts)
+	if limit > 0 {
+		opts.Limit = &limit
+	}
+	for d, err := range eachSandbox(ctx, h.Store(), opts) {
 		if err != nil {
 			return err
 		}
-		all = append(all, page.Sandboxes...)
-		if !page.More || (limit > 0 && uint64(len(all)) >= limit) {
+		if all = append(all, d); limit > 0 && uint64(len(all)) == limit {
 			break
 		}
-		opts.Cursor = page.Cursor
 	}
 	if a.out.json {
 		for _, d := range all {

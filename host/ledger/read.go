@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -36,7 +37,7 @@ func ReadAll(ctx context.Context, st store.Ledger) iter.Seq2[store.Entry, error]
 // stream reads page after page. What a store may get wrong must not keep the reader for ever: each page
 // has to lead on from the one before, so that none comes twice.
 func stream(
-	ctx context.Context, doing string, first int, read func(context.Context, store.ReadOptions) (store.Page, error),
+	ctx context.Context, what string, first int, read func(context.Context, store.ReadOptions) (store.Page, error),
 	before func(a, b *store.Entry) bool,
 ) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
@@ -45,11 +46,11 @@ func stream(
 		for {
 			page, err := read(ctx, opts)
 			if err != nil {
-				yield(store.Entry{}, fmt.Errorf("%s: %w", doing, err))
+				yield(store.Entry{}, doing(what, err))
 				return
 			}
 			if len(page.Entries) > 0 && last != nil && !before(last, &page.Entries[0]) {
-				yield(store.Entry{}, fmt.Errorf("%s: the store's page does not follow the one before it", doing))
+				yield(store.Entry{}, fmt.Errorf("%s: the store's page does not follow the one before it", what))
 				return
 			}
 			for _, e := range page.Entries {
@@ -61,7 +62,7 @@ func stream(
 				return
 			}
 			if len(page.Entries) == 0 {
-				yield(store.Entry{}, fmt.Errorf("%s: the store says that there is more but its page is empty", doing))
+				yield(store.Entry{}, fmt.Errorf("%s: the store says that there is more but its page is empty", what))
 				return
 			}
 			end := page.Entries[len(page.Entries)-1]
@@ -69,4 +70,12 @@ func stream(
 			opts.Cursor, opts.Limit = page.Cursor, pageRows
 		}
 	}
+}
+
+// doing says what was done when a store failed, unless the store has said it in these words.
+func doing(what string, err error) error {
+	if strings.HasPrefix(err.Error(), what+": ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }

@@ -94,7 +94,7 @@ func (w *Writer) Open(ctx context.Context, key store.Key) (*Stream, error) {
 	}
 	head, err := w.st.OpenLedger(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("opening ledger of %s: %w", key, err)
+		return nil, doing("opening ledger of "+key.String(), err)
 	}
 	s := &Stream{w: w, key: key, head: head, lastTS: head.MaxTS, hash: append([]byte(nil), head.Hash...)}
 	s.lastStep.Store(head.LastStep)
