@@ -14,6 +14,9 @@ import (
 // maxLine bounds one line of a guest's log, bytes.
 const maxLine = 8 << 10
 
+// writeChunk is how much of what a guest writes is taken between two looks at the clock.
+const writeChunk = 64 << 10
+
 // guestLog is where the lines of a plugin's guests go, so many a second and no more.
 type guestLog struct {
 	logger hclog.Logger
@@ -105,27 +108,20 @@ type stream struct {
 	part  []byte // a line that is not complete
 }
 
-// Write implements io.Writer for the guest, within a call.
-func (s *stream) Write(b []byte) (int, error) {
-	if c := s.inst.running; c != nil {
-		c.check()
-	}
-	n := len(b)
+// write takes what the guest writes. The clock is looked at for each line and each chunk.
+func (s *stream) write(c *callContext, b []byte) {
 	for len(b) > 0 {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
+		c.check()
+		line, _, found := bytes.Cut(b[:min(len(b), writeChunk)], []byte{'\n'})
 		if room := maxLine + 1 - len(s.part); room > 0 { // one more than fits, so that the cut shows
 			s.part = append(s.part, line[:min(len(line), room)]...)
 		}
-		if !found {
-			break
-		}
-		s.flush()
-		b = rest
-		if c := s.inst.running; c != nil {
-			c.check()
+		b = b[len(line):]
+		if found {
+			s.flush()
+			b = b[1:]
 		}
 	}
-	return n, nil
 }
 
 // flush logs what there is of the last line.

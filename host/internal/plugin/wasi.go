@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -18,14 +20,14 @@ const (
 	wasiBadf    = 8
 	wasiFault   = 21
 	wasiInval   = 28
-	wasiNotsup  = 58
 )
 
-// Layout of poll_oneoff.
+// Layout of poll_oneoff, and how long lists may be.
 const (
 	subscriptionSize = 48
 	eventSize        = 32
 	maxSubscriptions = 1024
+	maxBuffers       = 1024 // of one fd_write
 
 	eventClock   = 0
 	eventFdRead  = 1
@@ -36,13 +38,32 @@ const (
 // randomChunk is how much is filled between two looks at the clock.
 const randomChunk = 64 << 10
 
+// engineWASI are the functions that are the engine's own: they take a bounded time.
+var engineWASI = [...]string{
+	"args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "clock_res_get", "clock_time_get",
+	"fd_fdstat_get", "fd_fdstat_set_flags", "fd_filestat_get", "proc_exit", "sched_yield",
+}
+
 // instantiateWASI makes WASI preview 1: clocks, random, and standard streams. There are no
-// environment, arguments and files. Three functions are our own: the engine's poll_oneoff and
-// random_get do not look at the call's context, and its fd_renumber allocates by the number that the
-// guest chooses.
+// environment, arguments, files and sockets.
+//
+// What could take long is ours, or answers that there is no such file. The engine's functions do not
+// look at the call's context: they would sleep on, walk lists of millions of empty buffers, copy paths
+// of any length, and make a table as large as the number of a file that the guest chooses.
 func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
+	whole, err := wasi_snapshot_preview1.NewBuilder(r).Compile(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("compiling WASI: %w", err)
+	}
+	defer whole.Close(ctx)
 	b := r.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
+	noFile := api.GoFunc(func(_ context.Context, stack []uint64) { stack[0] = wasiBadf })
+	for name, f := range whole.ExportedFunctions() {
+		if !slices.Contains(engineWASI[:], name) {
+			b.NewFunctionBuilder().WithGoFunction(noFile, f.ParamTypes(), f.ResultTypes()).Export(name)
+		}
+	}
 	export := func(name string, params int, f func(c *callContext, memory api.Memory, stack []uint64) uint32) {
 		types := make([]api.ValueType, params)
 		for i := range types {
@@ -55,10 +76,15 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 	export("poll_oneoff", 4, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
 		return c.pollOneoff(memory, uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3]))
 	})
+	export("fd_write", 4, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
+		return c.fdWrite(memory, uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3]))
+	})
+	export("fd_read", 4, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
+		return c.fdRead(memory, uint32(stack[0]), uint32(stack[3]))
+	})
 	export("random_get", 2, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
 		return c.randomGet(memory, uint32(stack[0]), uint32(stack[1]))
 	})
-	export("fd_renumber", 2, func(*callContext, api.Memory, []uint64) uint32 { return wasiNotsup })
 	return b.Instantiate(ctx)
 }
 
@@ -66,13 +92,59 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 func (i *instance) moduleConfig() wazero.ModuleConfig {
 	clock := i.plugin.runtime.clock
 	return wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithStdout(&i.stdout).WithStderr(&i.stderr).
 		WithRandSource(rand.Reader).
 		WithWalltime(func() (int64, int32) {
 			now := time.Now()
 			return now.Unix(), int32(now.Nanosecond())
 		}, 1).
 		WithNanotime(func() int64 { return int64(clock.now()) }, 1)
+}
+
+// fdWrite logs what is written to the standard streams.
+func (c *callContext) fdWrite(memory api.Memory, fd, list, count, result uint32) uint32 {
+	c.check()
+	var s *stream
+	switch fd {
+	case 1:
+		s = &c.inst.stdout
+	case 2:
+		s = &c.inst.stderr
+	default:
+		return wasiBadf
+	}
+	if count > maxBuffers {
+		return wasiInval
+	}
+	buffers, ok := memory.Read(list, count*8)
+	if !ok {
+		return wasiFault
+	}
+	le := binary.LittleEndian
+	written := uint32(0)
+	for ; len(buffers) > 0; buffers = buffers[8:] {
+		b, ok := memory.Read(le.Uint32(buffers), le.Uint32(buffers[4:]))
+		if !ok {
+			return wasiFault
+		}
+		s.write(c, b)
+		written += uint32(len(b))
+	}
+	if !memory.WriteUint32Le(result, written) {
+		return wasiFault
+	}
+	return wasiSuccess
+}
+
+// fdRead finds nothing in standard input.
+func (c *callContext) fdRead(memory api.Memory, fd, result uint32) uint32 {
+	c.check()
+	if fd != 0 {
+		return wasiBadf
+	}
+	if !memory.WriteUint32Le(result, 0) {
+		return wasiFault
+	}
+	return wasiSuccess
 }
 
 func (c *callContext) randomGet(memory api.Memory, ptr, size uint32) uint32 {

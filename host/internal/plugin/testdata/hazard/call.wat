@@ -7,6 +7,9 @@
   (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_pwrite" (func $pwrite (param i32 i32 i32 i64 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "path_unlink_file" (func $unlink (param i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_renumber" (func $renumber (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (memory (export "memory") 2)
@@ -15,7 +18,7 @@
   (data (i32.const 16) "\00\0a\06hazard\12\051.0.0")
   (data (i32.const 64) "log line of a guest\n")
   (data (i32.const 96) "\40\00\00\00\14\00\00\00")     ;; an iovec of that line
-  (data (i32.const 104) "\00\00\10\00\00\00\e0\03")    ;; an iovec of 62 MiB
+  (data (i32.const 104) "\00\00\10\00\00\00\e0\00")    ;; an iovec of 14 MiB
   (data (i32.const 112) "\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\01\00\00\00\00\00\00\00\ff\ff\ff\ff\ff\ff\ff\7f")
                                                         ;; a subscription to a clock, 292 years from now
   (data (i32.const 200) "\01\08\01\12\30cut off")       ;; an Error whose message is longer than the frame
@@ -66,11 +69,11 @@
     local.get $op i32.const 0x110 i32.eq if loop $for_ever br $for_ever end end
     local.get $op i32.const 0x111 i32.eq if
       call $grow_until_refused
-      loop $for_ever i32.const 0x20000 i32.const 1 i32.const 0x3e00000 memory.fill br $for_ever end
+      loop $for_ever i32.const 0x20000 i32.const 1 i32.const 0xe00000 memory.fill br $for_ever end
     end
     local.get $op i32.const 0x112 i32.eq if
       call $grow_until_refused
-      loop $for_ever i32.const 0x20001 i32.const 0x20000 i32.const 0x3d00000 memory.copy br $for_ever end
+      loop $for_ever i32.const 0x20001 i32.const 0x20000 i32.const 0xd00000 memory.copy br $for_ever end
     end
     local.get $op i32.const 0x113 i32.eq if
       loop $for_ever i32.const 0x1000 i32.const 16 i32.const 0 call $call drop br $for_ever end
@@ -86,7 +89,7 @@
     end
     local.get $op i32.const 0x117 i32.eq if
       call $grow_until_refused
-      loop $for_ever i32.const 0x20000 i32.const 0x3e00000 call $random drop br $for_ever end
+      loop $for_ever i32.const 0x20000 i32.const 0xe00000 call $random drop br $for_ever end
     end
     local.get $op i32.const 0x118 i32.eq if
       call $grow_until_refused
@@ -97,6 +100,19 @@
     end
     local.get $op i32.const 0x11a i32.eq if
       loop $for_ever i32.const 0x1fff i32.const 0 i32.const 0 call $call drop br $for_ever end
+    end
+
+    local.get $op i32.const 0x11b i32.eq if   ;; millions of empty buffers
+      call $grow_until_refused
+      loop $for_ever i32.const 0 i32.const 0x20000 i32.const 0x1c0000 i32.const 300 call $read drop br $for_ever end
+    end
+    local.get $op i32.const 0x11c i32.eq if
+      call $grow_until_refused
+      loop $for_ever i32.const 1 i32.const 0x20000 i32.const 0x1c0000 i64.const 0 i32.const 300 call $pwrite drop br $for_ever end
+    end
+    local.get $op i32.const 0x11d i32.eq if   ;; a path of 14 MiB
+      call $grow_until_refused
+      loop $for_ever i32.const 3 i32.const 0x20000 i32.const 0xe00000 call $unlink drop br $for_ever end
     end
 
     ;; pointers that lead out of memory
@@ -143,6 +159,7 @@
 
     ;; harmless
     local.get $op i32.const 0x160 i32.eq if
-      i32.const 1 i32.const 0x7fffffff call $renumber if end
+      ;; the engine's own would make a table of two thousand million files
+      i32.const 1 i32.const 0x7fffffff call $renumber i32.const 8 i32.ne if unreachable end
     end
     i32.const 0 i32.const 1 call $frame))
