@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 )
 
@@ -18,6 +19,7 @@ import (
 const (
 	opTrap abi.Op = 0x100
 	opSpin abi.Op = 0x110
+	opAsk  abi.Op = 0x113 // asks the host, for ever
 )
 
 func count(t *testing.T, p *plugin.Plugin) int {
@@ -60,12 +62,12 @@ func TestVolatileFailsForGood(t *testing.T) {
 func TestVolatileOutlivesItsCallers(t *testing.T) {
 	t.Parallel()
 	s := spec(t, "hazard/volatile")
-	s.Limits.Deadline = 100 * time.Millisecond
+	s.Limits.Deadline = 500 * time.Millisecond
 	p := load(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err := p.Call(ctx, 0x101, nil, nil, nil)
-	expect(t, err, plugin.KindDeadline, 0x101, "the guest did not finish within 100ms (limits.deadline)")
+	expect(t, err, plugin.KindDeadline, 0x101, "the guest did not finish within 500ms (limits.deadline)")
 }
 
 // A guest that owns something outside is started again, but never twice at once.
@@ -194,23 +196,22 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	s := spec(t, "hazard/call")
 	s.Limits.Deadline = 200 * time.Millisecond
+	entered := make(chan struct{})
+	s.Caps = signalling(entered, false)
 	rt := newRuntime(t, plugin.RuntimeOptions{})
 	p, err := rt.Load(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	running := make(chan error, 1)
-	go func() { running <- p.Call(context.Background(), opSpin, nil, nil, nil) }()
-	for p.Info().Calls == 0 || p.Info().Instances == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond) // let it spin
+	go func() { running <- p.Call(context.Background(), opAsk, nil, nil, nil) }()
+	<-entered
 	if err := p.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	select {
 	case err := <-running:
-		expect(t, err, plugin.KindDeadline, opSpin, "did not finish")
+		expect(t, err, plugin.KindDeadline, opAsk, "did not finish")
 	default:
 		t.Error("Close did not wait")
 	}
@@ -226,26 +227,39 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// When its context ends first, Close ends what runs: also guests that spin or sleep.
+// When its context ends first, Close ends what runs: guests that go on and on, and host functions
+// that wait.
 func TestCloseLosesPatience(t *testing.T) {
 	t.Parallel()
-	for _, op := range []abi.Op{opSpin, 0x116} {
+	for _, block := range []bool{false, true} {
 		s := spec(t, "hazard/call")
 		s.Limits.Deadline = time.Minute
+		entered := make(chan struct{})
+		s.Caps = signalling(entered, block)
 		p := load(t, s)
 		running := make(chan error, 1)
-		go func() { running <- p.Call(context.Background(), op, nil, nil, nil) }()
-		for p.Info().Calls == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(20 * time.Millisecond)
+		go func() { running <- p.Call(context.Background(), opAsk, nil, nil, nil) }()
+		<-entered
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if err := p.Close(ctx); err != nil {
+		if err := p.Close(ctx); err != nil && !raced {
 			t.Errorf("closing: %v", err)
 		}
 		cancel()
-		expect(t, <-running, plugin.KindClosed, op, "the plugin is being closed")
+		expect(t, <-running, plugin.KindClosed, opAsk, "the plugin is being closed")
 	}
+}
+
+// signalling is a host that closes a channel when it is first asked, and may then wait for the call's
+// end.
+func signalling(entered chan struct{}, block bool) plugin.Host {
+	var once sync.Once
+	return hostFunc(func(ctx context.Context, _ *capability.Call, _ abi.Op, _, dst []byte) ([]byte, *abi.Error) {
+		once.Do(func() { close(entered) })
+		if block {
+			<-ctx.Done()
+		}
+		return dst, nil
+	})
 }
 
 // logBuffer is a log that may be read while it is written.

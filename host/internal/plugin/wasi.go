@@ -55,7 +55,6 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 	if err != nil {
 		return nil, fmt.Errorf("compiling WASI: %w", err)
 	}
-	defer whole.Close(ctx)
 	b := r.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
 	noFile := api.GoFunc(func(_ context.Context, stack []uint64) { stack[0] = wasiBadf })
@@ -63,6 +62,9 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 		if !slices.Contains(engineWASI[:], name) {
 			b.NewFunctionBuilder().WithGoFunction(noFile, f.ParamTypes(), f.ResultTypes()).Export(name)
 		}
+	}
+	if err := whole.Close(ctx); err != nil {
+		return nil, fmt.Errorf("compiling WASI: %w", err)
 	}
 	export := func(name string, params int, f func(c *callContext, memory api.Memory, stack []uint64) uint32) {
 		types := make([]api.ValueType, params)
