@@ -37,8 +37,9 @@ type Options struct {
 	// "", or one of the Isolation constants. Less than namespaces needs
 	// AllowReduced all the same.
 	Isolation string
-	// Images maps names of images to what they are. Only "host" is known:
-	// the machine's own root, which is also an image name itself.
+	// Images maps names of images to what they are. Only "host" is known: the
+	// machine's own root, which is also an image name itself. The mapping of
+	// the process that serves the data directory counts.
 	Images map[string]string
 	// InitPath is a program that calls Init first thing in main, for when this
 	// one doesn't.

@@ -91,14 +91,14 @@ func FuzzNamePatterns(f *testing.F) {
 }
 
 func testServer() *Server {
-	return New(Options{Env: map[string]string{"HOME": "/home/x", "A": "a/b", "PATH": "/bin"}, Dir: "/work"})
+	return New(Options{Env: map[string]string{"HOME": "/home/x", "A": "a/b", "PATH": "/bin"}, Dir: "/base"})
 }
 
 func TestPath(t *testing.T) {
 	t.Parallel()
 	s := testServer()
 	for in, want := range map[string]string{
-		"x": "/work/x", "/x/../y": "/y", "~": "/home/x", "~/z": "/home/x/z", "~z": "/work/~z", "$A/c": "/work/a/b/c", "/${A}": "/a/b", "": "/work", "../../..": "/",
+		"x": "/base/x", "/x/../y": "/y", "~": "/home/x", "~/z": "/home/x/z", "~z": "/base/~z", "$A/c": "/base/a/b/c", "/${A}": "/a/b", "": "/base", "../../..": "/",
 	} {
 		if got, err := s.path(in); err != nil || got != want {
 			t.Errorf("%q: %q %v, want %q", in, got, err, want)
