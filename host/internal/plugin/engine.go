@@ -28,7 +28,8 @@ func newEngine(ctx context.Context, wasm []byte, pages uint32, dir string) (_ *e
 		WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
 	e := &engine{offered: map[string]map[string]api.FunctionDefinition{}}
 	defer func() {
-		// The compiler works on the guest's input; what it trips over is no reason for all to end.
+		// The compiler works on the guest's input. What it trips over is no reason for all to end, where
+		// it can be caught: in its workers it can't.
 		if r := recover(); r != nil {
 			err = fmt.Errorf("compiling module: the compiler failed: %v", r)
 		}
