@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // TestLifeOfASandbox is the whole line, once: create, run, write, snapshot,
@@ -76,6 +78,57 @@ func TestLifeOfASandbox(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(e.dir, "snapshots", "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// TestDeleteDuringSnapshot checks that a snapshot which has begun is whole,
+// whatever becomes of its sandbox.
+func TestDeleteDuringSnapshot(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	box := e.create(nil)
+	box.must("for i in $(seq 500); do head -c 20000 /dev/urandom > f$i; done")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		eventually(t, "a snapshot", func() bool {
+			found, _ := filepath.Glob(filepath.Join(e.dir, "snapshots", "*", "layer"))
+			return len(found) > 0
+		})
+		box.delete()
+	})
+	snap := e.snapshot(box, "")
+	wg.Wait()
+	again := e.create(map[string]any{"image": nil, "snapshotId": snap})
+	if got := again.must("ls | wc -l"); got != "500\n" {
+		t.Errorf("%q files of 500", got)
+	}
+}
+
+// TestExpiryWhileFrozen ends a sandbox that an engine has left frozen.
+func TestExpiryWhileFrozen(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	box := e.create(nil)
+	frozen := false
+	for file, word := range map[string]string{"/sys/fs/cgroup/freezer/alineo-host-" + box.ID + "/freezer.state": "FROZEN", "/sys/fs/cgroup/alineo-host-" + box.ID + "/cgroup.freeze": "1"} {
+		if _, err := os.Stat(file); err == nil {
+			if err := os.WriteFile(file, []byte(word), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			frozen = true
+		}
+	}
+	if !frozen {
+		t.Skip("LEFT OUT: no freezer that this test can find")
+	}
+	body := map[string]string{"expiresAt": time.Now().Add(200 * time.Millisecond).Format(time.RFC3339Nano)}
+	if code, _, out := e.do(http.MethodPost, "/sandboxes/"+box.ID+"/renew-expiration", body); code != http.StatusOK {
+		t.Fatalf("renew: %d %s", code, out)
+	}
+	eventually(t, "the frozen sandbox to end", func() bool {
+		code, _, _ := e.do(http.MethodGet, "/sandboxes/"+box.ID, nil)
+		return code == http.StatusNotFound
+	})
+	assertGone(t, e, box.ID)
 }
 
 // snapshot takes one and returns its id once it is ready.

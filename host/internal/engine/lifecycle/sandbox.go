@@ -118,6 +118,8 @@ func (s *sandbox) wire() wireSandbox {
 // destroy ends the sandbox and everything of it. A shim that was killed can't
 // do that itself any more.
 func (s *sandbox) destroy(ctx context.Context, m *Manager) error {
+	s.snapping.Lock() // a snapshot that has begun comes first
+	defer s.snapping.Unlock()
 	err := s.shim.Destroy(ctx)
 	if err == nil {
 		return nil

@@ -190,6 +190,11 @@ func (m *Manager) copySnapshot(s *snapshot, box *sandbox, from record) error {
 	if err := errors.Join(err, thaw()); err != nil {
 		return err
 	}
+	// A sandbox that ends by itself meanwhile takes its files away, but not
+	// before it has given up its name.
+	if _, err := os.Lstat(filepath.Join(box.dir, layerDir)); err != nil {
+		return fmt.Errorf("the sandbox ended while it was copied: %w", err)
+	}
 	return layer.Sync(m.path(snapshotsDir, rec.ID))
 }
 

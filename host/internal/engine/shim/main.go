@@ -168,6 +168,9 @@ func (s *keeper) abandoned() bool {
 // end kills the init and all that was under it.
 func (s *keeper) end() {
 	if s.init != nil {
+		if s.config.Group.CanFreeze() {
+			_ = s.config.Group.Thaw() // what an engine left frozen can't be killed
+		}
 		s.init.kill(s.ended)
 		s.init.sweep()
 	}
