@@ -42,7 +42,7 @@ func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 		return nil, err
 	}
 	pair := key(req.Key)
-	reply, err := db.Write(alineo.Query(sqlClaim, pair...), alineo.Query(sqlStand, pair...))
+	reply, err := l.write(alineo.Query(sqlClaim, pair...), alineo.Query(sqlStand, pair...))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	_, err := l.store.Run(req.Segments, req.Entries)
+	_, err := l.checked(l.store.Run(req.Segments, req.Entries))
 	var failed *abi.Error
 	if !errors.As(err, &failed) {
 		return &abi.LedgerAppendReply{}, err
@@ -73,6 +73,9 @@ func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 	case stepAdvance:
 		if failed.Code == abi.CodeConflict && applied(req) {
 			return &abi.LedgerAppendReply{Already: true}, nil
+		}
+		if missing := headless(req); missing != nil {
+			failed = missing
 		}
 		return nil, about(failed, abi.DetailSegment)
 	case stepInsert:
@@ -89,6 +92,18 @@ func applied(req *abi.LedgerAppendRequest) bool {
 		ForEach(req.Segments).Expect(1, abi.CodeNotFound, "")
 	_, err := db.Read(written)
 	return err == nil
+}
+
+// headless finds a segment of a sandbox that nobody has claimed in this file, nil when there is none.
+func headless(req *abi.LedgerAppendRequest) *abi.Error {
+	known := alineo.Query(sqlHead, alineo.Columns(abi.SegmentName, abi.SegmentSandboxID)...).
+		ForEach(req.Segments).Expect(1, abi.CodeConflict, "this ledger does not know the sandbox; was its file replaced?")
+	_, err := db.Read(known)
+	var failed *abi.Error
+	if errors.As(err, &failed) && failed.Code == abi.CodeConflict {
+		return failed
+	}
+	return nil
 }
 
 // about names the part of the batch that the failing row was.

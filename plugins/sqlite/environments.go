@@ -10,7 +10,7 @@ func (l *ledger) GetEnvironment(req *abi.EnvironmentRequest) (*abi.Environment, 
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	done, err := db.Read(alineo.Query(sqlGetEnvironment, alineo.Text(req.Name)))
+	done, err := l.read(alineo.Query(sqlGetEnvironment, alineo.Text(req.Name)))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (l *ledger) SaveEnvironment(env *abi.Environment) error {
 	if err := l.ensure(); err != nil {
 		return err
 	}
-	_, err := db.Write(alineo.Statement(sqlSaveEnvironment,
+	_, err := l.write(alineo.Statement(sqlSaveEnvironment,
 		alineo.Text(env.Name), alineo.Text(env.SnapshotID), alineo.Text(env.Image), alineo.Int(env.BuiltAt)))
 	return err
 }
@@ -42,7 +42,7 @@ func (l *ledger) DeleteEnvironment(req *abi.EnvironmentRequest) error {
 	if err := l.ensure(); err != nil {
 		return err
 	}
-	_, err := db.Write(alineo.Statement(sqlDeleteEnvironment, alineo.Text(req.Name)))
+	_, err := l.write(alineo.Statement(sqlDeleteEnvironment, alineo.Text(req.Name)))
 	return err
 }
 
@@ -51,5 +51,5 @@ func (l *ledger) ListEnvironments() (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return all(sqlListEnvironment)
+	return l.all(sqlListEnvironment)
 }

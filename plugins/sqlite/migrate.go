@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
@@ -35,6 +37,28 @@ func (l *ledger) ensure() error {
 	}
 	l.ready = true
 	return nil
+}
+
+// checked looks again at the next call whether the schema is there, when it turns out that it is not:
+// the file was replaced while it was open.
+func (l *ledger) checked(reply *abi.SQLExecReply, err error) (*abi.SQLExecReply, error) {
+	var failed *abi.Error
+	if !errors.As(err, &failed) || failed.Code != abi.CodeInvalid || !strings.HasPrefix(failed.Message, "no such table: alineo_") {
+		return reply, err
+	}
+	l.ready = false
+	return nil, &abi.Error{
+		Code: abi.CodeUnavailable, Retryable: true,
+		Message: "the ledger's tables are gone: its database file was replaced while it was open",
+	}
+}
+
+func (l *ledger) read(steps ...alineo.Step) (*abi.SQLExecReply, error) {
+	return l.checked(db.Read(steps...))
+}
+
+func (l *ledger) write(steps ...alineo.Step) (*abi.SQLExecReply, error) {
+	return l.checked(db.Write(steps...))
 }
 
 // one returns the only value of a query, null when it has no row.

@@ -39,12 +39,12 @@ func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	} else {
 		step = alineo.Keep(sqlRead, append(key(req.Key), alineo.Int(ts), alineo.Int(id), alineo.Int(int64(limit)+1))...)
 	}
-	return page(step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
+	return l.page(step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
 }
 
 // page runs a query whose rows stay on the host and answers with the cursor behind the last one.
-func page(step alineo.Step, before []byte, tsColumn, idColumn uint32) (*abi.RowsReply, error) {
-	done, err := db.Read(step)
+func (l *ledger) page(step alineo.Step, before []byte, tsColumn, idColumn uint32) (*abi.RowsReply, error) {
+	done, err := l.read(step)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func parseCursor(cursor []byte) (ts, id int64, err error) {
 }
 
 // all answers with every row of a query.
-func all(sql string, params ...abi.SQLParam) (*abi.RowsReply, error) {
-	done, err := db.Read(alineo.Keep(sql, params...))
+func (l *ledger) all(sql string, params ...abi.SQLParam) (*abi.RowsReply, error) {
+	done, err := l.read(alineo.Keep(sql, params...))
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +89,9 @@ func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 		return nil, err
 	}
 	if req.Tag == "" {
-		return all(sqlLastCheckpoint, key(req.Key)...)
+		return l.all(sqlLastCheckpoint, key(req.Key)...)
 	}
-	return all(sqlTaggedCheckpoint, append(key(req.Key), alineo.Text(req.Tag))...)
+	return l.all(sqlTaggedCheckpoint, append(key(req.Key), alineo.Text(req.Tag))...)
 }
 
 // ListCheckpoints returns the checkpoints in the order in which they were made.
@@ -99,7 +99,7 @@ func (l *ledger) ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return all(sqlListCheckpoints, key(req.Key)...)
+	return l.all(sqlListCheckpoints, key(req.Key)...)
 }
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.
@@ -115,11 +115,11 @@ func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 		return nil, err
 	}
 	if req.Limit == nil {
-		return page(alineo.Keep(sql, params...), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+		return l.page(alineo.Keep(sql, params...), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 	}
 	limit := min(*req.Limit, maxLimit)
 	step := alineo.Keep(sql+" LIMIT ?", append(params, alineo.Int(int64(limit)+1))...).Limit(limit, 0)
-	return page(step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+	return l.page(step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 }
 
 // listSQL is the query of a listing without its limit.
@@ -161,7 +161,7 @@ func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return all(detailsSQL("name = ? AND sandbox_id = ?"), key(req.Key)...)
+	return l.all(detailsSQL("name = ? AND sandbox_id = ?"), key(req.Key)...)
 }
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
@@ -170,7 +170,7 @@ func (l *ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error
 		return nil, err
 	}
 	for _, sql := range [...]string{sqlFindName, sqlFindForeign} {
-		done, err := db.Read(alineo.Query(sql, alineo.Text(req.SandboxID)))
+		done, err := l.read(alineo.Query(sql, alineo.Text(req.SandboxID)))
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func (l *ledger) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error
 		return nil, err
 	}
 	pair := key(req.Key)
-	done, err := db.Write(
+	done, err := l.write(
 		alineo.Statement(sqlTombstone, pair...),
 		alineo.Statement(sqlDeleteEvents, pair...),
 		alineo.Statement(sqlDeleteSegments, pair...),

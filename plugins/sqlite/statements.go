@@ -28,7 +28,11 @@ const (
 	sqlSegment = `INSERT INTO alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
  SELECT ?, ?, max(id) - ?, max(id) - ? - ? + 1, ?, ?, ?, ? FROM alineo_events`
 
-	sqlApplied = `SELECT 1 FROM alineo_host_segments WHERE name = ? AND sandbox_id = ? AND segment_id = ? AND hash = ?`
+	// A retry is mostly of the last segment, so the search begins there.
+	sqlApplied = `SELECT 1 FROM alineo_host_segments WHERE name = ? AND sandbox_id = ? AND segment_id = ? AND hash = ?
+ ORDER BY last_id DESC LIMIT 1`
+
+	sqlHead = `SELECT 1 FROM alineo_host_heads WHERE name = ? AND sandbox_id = ?`
 
 	eventColumns = `id, sandbox_id, name, step_idx, branch, event, payload, error, ts`
 
@@ -58,8 +62,13 @@ const (
  AND EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = alineo_host_heads.name AND e.sandbox_id = alineo_host_heads.sandbox_id)
  LIMIT 1`
 
-	// The reference's own ledgers have no head of ours: look for the pair in the index.
-	sqlFindForeign = `SELECT name FROM alineo_events WHERE sandbox_id = ? LIMIT 1`
+	// The reference's own ledgers have no head of ours. The index begins with the name: it is asked for
+	// the pair once for each name that there is, and not searched from end to end.
+	sqlFindForeign = `WITH RECURSIVE names(name) AS (
+  SELECT min(name) FROM alineo_events
+  UNION ALL
+  SELECT (SELECT min(e.name) FROM alineo_events e WHERE e.name > names.name) FROM names WHERE names.name IS NOT NULL
+ ) SELECT name FROM names WHERE EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = names.name AND e.sandbox_id = ?) LIMIT 1`
 
 	sqlTombstone = `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
  SELECT ?1, ?2, n, coalesce((SELECT hash FROM alineo_host_heads WHERE name = ?1 AND sandbox_id = ?2), x''),

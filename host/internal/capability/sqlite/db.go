@@ -134,6 +134,7 @@ func (db *DB) lend(ctx context.Context, readOnly bool) (*slot, chan *slot, *abi.
 		return nil, nil, failure
 	}
 	s.conn.hooks.done = ctx.Done()
+	s.conn.hooks.ends, _ = ctx.Deadline()
 	return s, pool, nil
 }
 
@@ -190,9 +191,10 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 			return nil, &openError{sentence: "the folder of the database file can't be made (" + cause(err) + ")", err: err}
 		}
 	}
+	ends, _ := ctx.Deadline()
 	conn, err := openConn(connOptions{
 		path: db.path, create: !reader, queryOnly: reader, synchronous: db.synchronous,
-		hooks: hooks{done: ctx.Done(), timeout: db.timeout},
+		hooks: hooks{done: ctx.Done(), ends: ends, timeout: db.timeout},
 	})
 	if err == nil {
 		return conn, nil

@@ -45,6 +45,8 @@ func translate(err error) *abi.Error {
 		return newError(abi.CodeUnavailable, sentenceMoved)
 	case lib.SQLITE_CANTOPEN_ISDIR:
 		return newError(abi.CodeUnavailable, sentenceDirectory)
+	case lib.SQLITE_IOERR_SHMSIZE:
+		return newError(abi.CodeUnavailable, sentenceFull) // there is no room for the log's index
 	case lib.SQLITE_IOERR_NOMEM:
 		return newError(abi.CodeResourceExhausted, sentenceMemory)
 	}

@@ -16,7 +16,9 @@ const progressSteps = 1000
 type hooks struct {
 	done    <-chan struct{} // closed when the running program shall stop; nil never
 	timeout time.Duration   // longest wait for another's lock
+	ends    time.Time       // when done will be closed; zero when that is not known
 	waiting time.Time       // since when
+	patient time.Duration   // how long this wait may last
 	trusted bool            // the statement is the host's own
 	denied  string          // why the authorizer refused, for the guest
 }
@@ -35,11 +37,15 @@ func (h *hooks) stopped() bool {
 func (h *hooks) wait(tries int32) bool {
 	now := time.Now()
 	if tries == 0 {
-		h.waiting = now
+		h.waiting, h.patient = now, h.timeout
+		if !h.ends.IsZero() {
+			// Whoever asked must have some time left to hear that it was in vain, and to say so.
+			h.patient = min(h.patient, h.ends.Sub(now)/10*9)
+		}
 	}
 	// 1, 2, 4 … 32 ms: a commit of another process takes a few.
 	pause := time.Millisecond << min(tries, 5)
-	left := h.timeout - now.Sub(h.waiting)
+	left := h.patient - now.Sub(h.waiting)
 	if left <= 0 {
 		return false
 	}
