@@ -13,6 +13,11 @@ func sandboxCases() []Case {
 			[]Feature{FeatureForeignRows},
 			sandboxOldNames,
 		},
+		{
+			"sandbox/foreign", "a sandbox that nobody claimed is found by its id among others of several names, and no other id is",
+			[]Feature{FeatureForeignRows},
+			sandboxForeign,
+		},
 		{"sandbox/delete", "deleting removes a sandbox's entries, details and checkpoints, and says how many went", nil, sandboxDelete},
 		{
 			"sandbox/delete-others", "deleting leaves other sandboxes and the environments alone",
@@ -100,6 +105,25 @@ func sandboxOldNames(e *env) {
 	entry, err := e.LastCheckpoint(e.ctx, key, "t")
 	e.must("finding the checkpoint", err)
 	e.equal("time of the checkpoint", entry.TS, int64(4))
+}
+
+func sandboxForeign(e *env) {
+	var rows []store.Entry
+	for i, name := range []string{"a", "b", "b", "c", "d"} {
+		row := event(int64(i+1), "sandbox.created", `{}`)
+		row.Name, row.SandboxID = name, "id-"+string(rune('1'+i))
+		rows = append(rows, row)
+	}
+	e.must("inserting rows of others", e.storage.Insert(e.ctx, rows))
+	for i := range rows {
+		got, err := e.FindSandbox(e.ctx, rows[i].SandboxID)
+		e.must("finding "+rows[i].SandboxID, err)
+		e.equal("name of "+rows[i].SandboxID, got.Name, rows[i].Name)
+	}
+	for _, id := range []string{"id", "id-0", "id-6", "a", "b"} {
+		_, err := e.FindSandbox(e.ctx, id)
+		e.wantErr("finding "+id, err, store.ErrNotFound)
+	}
 }
 
 func sandboxDelete(e *env) {
