@@ -183,7 +183,7 @@ func (s site) command(tb testing.TB, mode string, env ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), os.Args[0])
 	cmd.Dir = s.dir
-	cache := filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid()))
+	cache := filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid())) //nolint:usetesting // of all tests
 	cmd.Env = append(os.Environ(), childMode+"="+mode, childConfig+"="+s.config, "XDG_CACHE_HOME="+cache)
 	cmd.Env = append(cmd.Env, env...)
 	return cmd

@@ -103,8 +103,8 @@ func (c *chaos) run(t *testing.T, end *fate, args ...string) (stdout, stderr str
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "alineo-host", args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "HOME="+c.dir,
-		"XDG_CACHE_HOME="+filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid())))
+	cache := filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid())) //nolint:usetesting // of all tests
+	cmd.Env = append(os.Environ(), "HOME="+c.dir, "XDG_CACHE_HOME="+cache)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	pipe, err := cmd.StdoutPipe()
@@ -116,10 +116,10 @@ func (c *chaos) run(t *testing.T, end *fate, args ...string) (stdout, stderr str
 	}
 	var out strings.Builder
 	reader := bufio.NewReader(pipe)
+	var timer *time.Timer
 	for n := 0; ; n++ {
 		if end != nil && n == end.lines {
-			timer := time.AfterFunc(end.after, func() { _ = cmd.Process.Kill() })
-			defer timer.Stop()
+			timer = time.AfterFunc(end.after, func() { _ = cmd.Process.Kill() })
 		}
 		line, err := reader.ReadString('\n')
 		out.WriteString(line)
@@ -128,6 +128,9 @@ func (c *chaos) run(t *testing.T, end *fate, args ...string) (stdout, stderr str
 		}
 	}
 	err = cmd.Wait()
+	if timer != nil {
+		timer.Stop()
+	}
 	return out.String(), errs.String(), err != nil && !cmd.ProcessState.Exited(), err
 }
 

@@ -26,6 +26,7 @@ func sentinel(err error) error {
 			return store.ErrUnknownOutcome
 		case abi.CodeUnsupported, abi.CodeDenied:
 			return store.ErrUnsupported // nothing was done, and trying again is no use
+		case abi.CodeOK, abi.CodeInternal:
 		}
 		return nil
 	}
