@@ -87,7 +87,7 @@ check-vuln:
 	@$(PART) "known vulnerabilities" $(BUDGET_vuln) scripts/vuln.sh
 
 lint: $(GOLANGCI) ## lint with every linter (the linter is built once, into bin/tools)
-	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --allow-parallel-runners ./...
 
 $(GOLANGCI):
 	GOBIN="$(CURDIR)/bin/tools" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

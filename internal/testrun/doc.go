@@ -8,9 +8,11 @@
 //
 // With CI=true in the environment a skipped test is a failure, unless skips.txt, beside this file,
 // expects it: the build machine installs what tests need, so a skip there is a hole. A line of
-// skips.txt is PACKAGE TEST REASON, the package below the module, both as patterns of path.Match ("..." is any package).
+// skips.txt is PACKAGE TEST REASON, the first two as patterns of path.Match, the package below the
+// module ("..." is any package).
 //
-// With the one argument "-" it runs nothing and reads the events of a run from its input.
+// With the one argument "-" it runs nothing and reads the events of an ordinary user's run from its
+// input; lines of skips.txt that begin with "user" hold then.
 //
 // The exit code is go test's, or 1 for an unexpected skip.
 //

@@ -23,12 +23,13 @@ func main() {
 
 // run runs go test and returns the exit code.
 func run(args []string, out io.Writer, strict bool) (int, error) {
-	expected, err := parseExpected(expectedSkips)
+	other := len(args) == 1 && args[0] == "-"
+	expected, err := parseExpected(expectedSkips, other)
 	if err != nil {
 		return 1, err
 	}
 	report := newReport(out)
-	if len(args) == 1 && args[0] == "-" {
+	if other {
 		if err := report.read(os.Stdin); err != nil {
 			return 1, fmt.Errorf("reading events: %w", err)
 		}
