@@ -20,10 +20,10 @@ type Database interface {
 
 // DatabaseInfo describes a granted database to the operator. It is not for guests.
 type DatabaseInfo struct {
-	Driver      string // "sqlite"
+	Driver      string // "sqlite" or "postgres"
 	Version     string // of the database engine
-	Path        string // absolute path of the file, or ":memory:"
+	Path        string // absolute path of the file, or ":memory:"; host:port/database of a server
 	Exists      bool   // false: it is made by the first program
 	JournalMode string // as the engine reports it, empty while it does not exist
-	Synchronous string // "normal", "full" or "extra"
+	Synchronous string // "normal", "full" or "extra"; synchronous_commit of a server
 }

@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/alineo-labs/alineo-host/abi"
+)
+
+const (
+	maxStatements = 256 // that a connection keeps prepared
+	// closeTime bounds a farewell, and a ROLLBACK.
+	closeTime = 5 * time.Second
+)
+
+var errSuperuser = errors.New("the role is a superuser, or may run programs or use files on the server, and allow_superuser is not set")
+
+// conn is one connection. It is used by one goroutine at a time.
+type conn struct {
+	pg    *pgconn.PgConn
+	named bool // statements may stay prepared: the other side is one server process
+	fresh bool // nothing ran on it yet
+	used  time.Time
+	begin string // before each program that writes
+	look  string // before each program that reads
+	limit string // after that, where the session can't be set up
+
+	statements map[string]*stmt
+	evicted    []string // names of statements that the server may let go of
+	made       int      // statements, for their names
+	clock      uint64
+
+	// Of the running program; their memory serves the next one.
+	results []result
+	queue   []run
+	cells   []abi.Value
+	values  [][]byte
+	formats []int16
+	arrays  [][]byte
+	arena   []byte
+}
+
+// stmt is a statement of which the server has told the types.
+type stmt struct {
+	about   *pgconn.StatementDescription
+	formats []int16 // of the columns that it returns
+	used    uint64  // the connection's clock when it was last asked for
+}
+
+// hello asks who is on the other side. A process that has another number than the one that
+// answered the connection is lent by a pooler.
+const hello = `SELECT pg_backend_pid()::text,
+ (SELECT bool_or(rolsuper) FROM pg_roles WHERE rolname IN (current_user, session_user))
+ OR EXISTS (SELECT 1 FROM pg_roles WHERE pg_has_role(session_user, oid, 'MEMBER')
+  AND rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))`
+
+// open makes a connection that is ready for a guest's statements.
+func open(ctx context.Context, cfg *pgconn.Config, opts *Options) (*conn, error) {
+	// pgconn bounds each address by the connect timeout; a server that accepts and says nothing counts too.
+	ctx, cancel := context.WithTimeout(ctx, 2*cfg.ConnectTimeout)
+	defer cancel()
+	pg, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{pg: pg, fresh: true, statements: make(map[string]*stmt)}
+	if err := c.introduce(ctx, opts); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// introduce learns what the other side is and sets the session up.
+func (c *conn) introduce(ctx context.Context, opts *Options) error {
+	answer := c.pg.ExecParams(ctx, hello, nil, nil, nil, nil).Read()
+	if answer.Err != nil {
+		return fmt.Errorf("asking for the role: %w", answer.Err)
+	}
+	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 2 {
+		return errors.New("asking for the role: no answer")
+	}
+	if string(answer.Rows[0][1]) != "f" && !opts.AllowSuperuser {
+		return errSuperuser
+	}
+	c.named = string(answer.Rows[0][0]) == strconv.FormatUint(uint64(c.pg.PID()), 10)
+	c.begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+	c.look = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	limits := fmt.Sprintf("statement_timeout = %d", opts.StatementTimeout.Milliseconds())
+	if !c.named {
+		// A session's settings would be left with whoever has the process next.
+		c.limit = "SET LOCAL " + limits
+		return nil
+	}
+	// A host that hangs must not hold locks: programs don't wait between their statements.
+	_, err := c.pg.Exec(ctx, "SET "+limits+"; SET idle_in_transaction_session_timeout = '60s'").ReadAll()
+	if err != nil {
+		return fmt.Errorf("setting timeouts: %w", err)
+	}
+	return nil
+}
+
+// describe returns the server's version and how it commits.
+func (c *conn) describe(ctx context.Context) (version, synchronous string, err error) {
+	answer := c.pg.ExecParams(ctx, "SELECT current_setting('server_version'), current_setting('synchronous_commit')", nil, nil, nil, nil).Read()
+	if answer.Err != nil {
+		return "", "", answer.Err
+	}
+	return string(answer.Rows[0][0]), string(answer.Rows[0][1]), nil
+}
+
+// known returns a statement that was described before, nil when it was not.
+func (c *conn) known(sql string) *stmt {
+	st := c.statements[sql]
+	if st != nil {
+		c.clock++
+		st.used = c.clock
+	}
+	return st
+}
+
+// name is what the next statement is called, empty where it does not outlive the transaction.
+func (c *conn) name() string {
+	if !c.named {
+		return ""
+	}
+	c.made++
+	return "alineo_" + strconv.FormatUint(uint64(c.pg.PID()), 10) + "_" + strconv.Itoa(c.made)
+}
+
+// keep remembers a statement; its text must not be a view.
+func (c *conn) keep(sql string, about *pgconn.StatementDescription) *stmt {
+	for len(c.statements) >= maxStatements {
+		oldest := ""
+		for text, st := range c.statements {
+			if oldest == "" || st.used < c.statements[oldest].used {
+				oldest = text
+			}
+		}
+		if name := c.statements[oldest].about.Name; name != "" {
+			c.evicted = append(c.evicted, name)
+		}
+		delete(c.statements, oldest)
+	}
+	c.clock++
+	st := &stmt{about: about, formats: make([]int16, len(about.Fields)), used: c.clock}
+	for i := range about.Fields {
+		st.formats[i] = resultFormat(about.Fields[i].DataTypeOID)
+	}
+	c.statements[sql] = st
+	return st
+}
+
+// rest lets go of what the last program left: rows, and views of its text.
+func (c *conn) rest() {
+	clear(c.results)
+	clear(c.queue)
+	clear(c.cells)
+	clear(c.values)
+	const most = 1 << 20
+	if cap(c.arena) > most {
+		c.arena = nil
+	}
+	for i := range c.arrays {
+		if cap(c.arrays[i]) > most {
+			c.arrays[i] = nil
+		}
+	}
+}
+
+// run executes one of the host's own statements outside of a pipeline and returns what the server
+// says that it did.
+func (c *conn) run(ctx context.Context, sql string) (tag string, err error) {
+	results, err := c.pg.Exec(ctx, sql).ReadAll()
+	if err != nil {
+		return "", err
+	}
+	if len(results) > 0 {
+		tag = results[0].CommandTag.String()
+	}
+	return tag, nil
+}
+
+func (c *conn) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return c.pg.Close(ctx)
+}

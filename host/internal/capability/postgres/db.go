@@ -1,0 +1,242 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
+)
+
+// idleTime is after which a connection that nobody needed is closed.
+const idleTime = 5 * time.Minute
+
+// DB is one PostgreSQL database. It is safe for concurrent use.
+type DB struct {
+	config  *pgconn.Config
+	opts    Options
+	pooled  atomic.Bool   // a pooler stands between, whatever connections look like
+	slots   chan struct{} // one for each connection that is lent
+	closing chan struct{}
+	closed  sync.Once
+
+	mu   sync.Mutex
+	idle []*conn // the one that was used last is the last
+
+	trouble sync.Mutex
+	last    string // the last failure to connect that was logged, empty after a success
+}
+
+var _ capability.Database = (*DB)(nil)
+
+// Open returns a database that nobody has connected to yet. It fails only for wrong options.
+func Open(opts Options) (*DB, error) {
+	err := opts.check()
+	cfg, parseErr := opts.config()
+	if err := errors.Join(err, parseErr); err != nil {
+		return nil, fmt.Errorf("opening a PostgreSQL database: %w", err)
+	}
+	return &DB{config: cfg, opts: opts, slots: make(chan struct{}, opts.PoolSize), closing: make(chan struct{})}, nil
+}
+
+func (db *DB) logger() hclog.Logger { return db.opts.Logger }
+
+// Exec implements capability.Database. A program of no steps does nothing.
+func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call) (*abi.SQLExecReply, *abi.Error) {
+	if len(exec.Steps) == 0 {
+		return new(abi.SQLExecReply), nil
+	}
+	if len(exec.Steps) > MaxSteps {
+		return nil, newError(abi.CodeInvalid, fmt.Sprintf("the program has %d steps, and %d are allowed", len(exec.Steps), MaxSteps))
+	}
+	for i := range exec.Steps {
+		if failure := guard(exec.Steps[i].SQL); failure != nil {
+			return nil, at(failure, i, -1)
+		}
+		if exec.Steps[i].ManySQL != "" {
+			if failure := guard(exec.Steps[i].ManySQL); failure != nil {
+				return nil, at(failure, i, -1)
+			}
+		}
+	}
+	reply, failure, again := db.try(ctx, exec, call)
+	if again && ctx.Err() == nil {
+		reply, failure, _ = db.try(ctx, exec, call)
+	}
+	return reply, failure
+}
+
+// try runs a program on one connection, and says whether another connection may do better.
+func (db *DB) try(ctx context.Context, exec *abi.SQLExec, call *capability.Call) (reply *abi.SQLExecReply, failure *abi.Error, again bool) {
+	c, failure := db.lend(ctx)
+	if failure != nil {
+		return nil, failure, false
+	}
+	p := program{conn: c, ctx: ctx, exec: exec, call: call}
+	returned := false
+	defer func() { db.giveBack(c, !returned || p.broken) }()
+	fresh := c.fresh
+	c.fresh = false
+	reply, failure = p.run()
+	returned = true
+	if p.stray {
+		db.pooled.Store(true)
+	}
+	if p.lost {
+		db.forget() // the others are likely lost too
+	}
+	return reply, failure, p.lost && !fresh || p.stray || p.stale
+}
+
+// lend returns a connection that nobody else uses.
+func (db *DB) lend(ctx context.Context) (*conn, *abi.Error) {
+	select {
+	case <-db.closing:
+		return nil, newError(abi.CodeUnavailable, sentenceClosed)
+	default:
+	}
+	if ctx.Err() != nil {
+		return nil, ended(ctx, "before the program began")
+	}
+	select {
+	case db.slots <- struct{}{}:
+	default:
+		select {
+		case db.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ended(ctx, "while waiting for the programs before it")
+		case <-db.closing:
+			return nil, newError(abi.CodeUnavailable, sentenceClosed)
+		}
+	}
+	db.mu.Lock()
+	if n := len(db.idle); n > 0 {
+		c := db.idle[n-1]
+		db.idle = db.idle[:n-1]
+		db.mu.Unlock()
+		return c, nil
+	}
+	db.mu.Unlock()
+	c, failure := db.connect(ctx)
+	if failure != nil {
+		<-db.slots
+	}
+	return c, failure
+}
+
+// giveBack ends the loan of a connection.
+func (db *DB) giveBack(c *conn, broken bool) {
+	defer func() { <-db.slots }()
+	c.rest()
+	if broken || c.pg.IsClosed() || db.pooled.Load() == c.named {
+		db.close(c)
+		return
+	}
+	now := time.Now()
+	c.used = now
+	db.mu.Lock()
+	var old *conn
+	if len(db.idle) > 0 && now.Sub(db.idle[0].used) > idleTime {
+		old = db.idle[0]
+		db.idle = db.idle[1:]
+	}
+	db.idle = append(db.idle, c)
+	db.mu.Unlock()
+	if old != nil {
+		db.close(old)
+	}
+}
+
+// forget closes the connections that nobody uses.
+func (db *DB) forget() {
+	db.mu.Lock()
+	idle := db.idle
+	db.idle = nil
+	db.mu.Unlock()
+	for _, c := range idle {
+		db.close(c)
+	}
+}
+
+func (db *DB) close(c *conn) {
+	if err := c.close(); err != nil {
+		db.logger().Debug("closing a database connection failed", "database", where(db.config), "err", err)
+	}
+}
+
+// connect makes a connection.
+func (db *DB) connect(ctx context.Context) (*conn, *abi.Error) {
+	c, err := open(ctx, db.config, &db.opts)
+	if err != nil && ctx.Err() != nil {
+		return nil, ended(ctx, "while the database was connected to")
+	}
+	if errors.Is(err, errSuperuser) {
+		db.report(err)
+		return nil, newError(abi.CodeDenied, sentenceSuperuser)
+	}
+	if err != nil {
+		db.report(err)
+		return nil, translateConnect(err)
+	}
+	db.report(nil)
+	if !c.named {
+		db.pooled.Store(true)
+	} else if db.pooled.Load() {
+		c.named = false
+	}
+	return c, nil
+}
+
+// report tells the operator about a failure to connect, once per change.
+func (db *DB) report(err error) {
+	db.trouble.Lock()
+	defer db.trouble.Unlock()
+	now := ""
+	if err != nil {
+		now = err.Error()
+	}
+	if now == db.last {
+		return
+	}
+	if err != nil {
+		db.logger().Error("database can't be connected to; every program tries again", "database", where(db.config), "err", err)
+	} else {
+		db.logger().Info("database is connected again", "database", where(db.config))
+	}
+	db.last = now
+}
+
+// Close implements capability.Database. It may be called more than once.
+func (db *DB) Close() error {
+	db.closed.Do(func() {
+		close(db.closing)
+		for range cap(db.slots) {
+			db.slots <- struct{}{}
+		}
+		db.forget()
+	})
+	return nil
+}
+
+// Info implements capability.Database.
+func (db *DB) Info(ctx context.Context) (capability.DatabaseInfo, error) {
+	info := capability.DatabaseInfo{Driver: "postgres", Path: where(db.config)}
+	c, failure := db.lend(ctx)
+	if failure != nil {
+		return info, fmt.Errorf("inspecting database %q: %w", info.Path, failure)
+	}
+	defer db.giveBack(c, false)
+	version, synchronous, err := c.describe(ctx)
+	if err != nil {
+		return info, fmt.Errorf("inspecting database %q: %w", info.Path, err)
+	}
+	info.Version, info.Synchronous, info.Exists = version, synchronous, true
+	return info, nil
+}
