@@ -112,6 +112,7 @@ func variables() map[string]string {
 	return map[string]string{
 		"abi/value.go:Null":               "a value that is handed out as a copy, and reads better than Value{}",
 		"host/engine/init.go:initialised": "whether this process went through Init: nobody could pass it along",
+		"internal/pgtest/server.go:one":   "a test binary has one server, which its main function ends",
 		"sdk/go/alineo/guest.go:guest":    "a guest has one instance, and the functions that it exports have no receiver",
 	}
 }
@@ -119,7 +120,8 @@ func variables() map[string]string {
 // initializers are the files that may have an init function, and why.
 func initializers() map[string]string {
 	return map[string]string{
-		"plugins/sqlite/main.go": "the main function of a guest is never run, so this is where it starts",
+		"plugins/postgres/main.go": "the main function of a guest is never run, so this is where it starts",
+		"plugins/sqlite/main.go":   "the same",
 	}
 }
 

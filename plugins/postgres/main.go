@@ -1,0 +1,42 @@
+package main
+
+import (
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+)
+
+// db is the database that the host grants, by the name under which the plugin asks for it.
+const db alineo.SQL = "ledger"
+
+// ledger is the plugin. Its state may be lost at any time: it only saves looking again.
+type ledger struct {
+	sql   statements
+	ready bool // the schema is there
+	store *alineo.Program
+}
+
+func main() {}
+
+func init() {
+	l := &ledger{}
+	l.use(defaultSchema)
+	alineo.Serve(alineo.Plugin{
+		Manifest: abi.Manifest{
+			Name: "postgres", Version: "0.1.0", Kinds: []string{"ledger"},
+			Capabilities: []abi.Want{{
+				Name: "sql", Resource: string(db), Reason: "the ledger's tables are kept in it",
+			}},
+			ConfigSchema: `{"type":"object","additionalProperties":false,"properties":{"schema":{"type":"string","minLength":1,"maxLength":63}}}`,
+			State:        abi.StateNone,
+		},
+		Configure: l.configure,
+		Ledger:    l,
+	})
+}
+
+// use makes the statements for the tables of a schema.
+func (l *ledger) use(schema string) {
+	l.sql = newStatements(schema)
+	l.store = newAppend(&l.sql)
+	l.ready = false
+}

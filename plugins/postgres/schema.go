@@ -1,0 +1,126 @@
+package main
+
+import "strings"
+
+// schemaVersion is the version of the tables of our own. A database with a higher one is refused
+// untouched.
+const schemaVersion = 1
+
+// isCreated and its like accept the older spelling too: the reference may have written behind our
+// back.
+const (
+	isCreated    = `event IN ('sandbox.created', 'sandbox_created')`
+	isClosed     = `event IN ('sandbox.closed', 'sandbox_closed')`
+	isCompleted  = `event IN ('exec.completed', 'exec_complete')`
+	isCheckpoint = `event IN ('sandbox.checkpoint_created', 'checkpoint_created', 'snapshot')`
+)
+
+// schema makes what is missing, in the schema that stands for {}. The two tables and the index behind
+// them are the reference's; the two indexes that go are the reference's of an older generation.
+var schema = [...]string{
+	`DROP INDEX IF EXISTS {}alineo_events_sandbox_id`,
+	`DROP INDEX IF EXISTS {}alineo_events_name`,
+	`CREATE TABLE IF NOT EXISTS {}alineo_events (
+  id          BIGSERIAL PRIMARY KEY,
+  sandbox_id  TEXT      NOT NULL,
+  name        TEXT      NOT NULL,
+  step_idx    INTEGER   NOT NULL,
+  branch      INTEGER,
+  event       TEXT      NOT NULL,
+  payload     JSONB,
+  error       TEXT,
+  ts          BIGINT    NOT NULL
+)`,
+	`CREATE INDEX IF NOT EXISTS alineo_events_name_sandbox_ts
+  ON {}alineo_events(name, sandbox_id, ts, id)`,
+	`CREATE TABLE IF NOT EXISTS {}alineo_environments (
+  name        TEXT   PRIMARY KEY,
+  snapshot_id TEXT   NOT NULL,
+  image       TEXT   NOT NULL,
+  built_at    BIGINT NOT NULL
+)`,
+	// One head a sandbox: who may write (epoch) and what was written last. Heads change with each
+	// append, in the room that their pages keep.
+	`CREATE TABLE {}alineo_host_heads (
+  name       TEXT   NOT NULL,
+  sandbox_id TEXT   NOT NULL,
+  epoch      BIGINT NOT NULL,
+  segment_id BYTEA  NOT NULL,
+  hash       BYTEA  NOT NULL,
+  max_ts     BIGINT NOT NULL,
+  entries    BIGINT NOT NULL,
+  PRIMARY KEY (name, sandbox_id)
+) WITH (fillfactor = 50)`,
+	// One row a segment: the chain of hashes over what we wrote.
+	`CREATE TABLE {}alineo_host_segments (
+  name       TEXT   NOT NULL,
+  sandbox_id TEXT   NOT NULL,
+  last_id    BIGINT NOT NULL,
+  first_id   BIGINT NOT NULL,
+  segment_id BYTEA  NOT NULL,
+  previous   BYTEA  NOT NULL,
+  hash       BYTEA  NOT NULL,
+  leaves     BYTEA  NOT NULL,
+  PRIMARY KEY (name, sandbox_id, last_id)
+)`,
+	// Hashes don't compress.
+	`ALTER TABLE {}alineo_host_segments ALTER COLUMN leaves SET STORAGE EXTERNAL`,
+	// What is left of a deleted sandbox.
+	`CREATE TABLE {}alineo_host_tombstones (
+  name       TEXT   NOT NULL,
+  sandbox_id TEXT   NOT NULL,
+  entries    BIGINT NOT NULL,
+  hash       BYTEA  NOT NULL,
+  deleted_at BIGINT NOT NULL,
+  PRIMARY KEY (name, sandbox_id)
+)`,
+	`CREATE TABLE {}alineo_host_schema (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  version INTEGER NOT NULL
+)`,
+	// A sandbox is created once, so these cost an append nothing.
+	`CREATE INDEX alineo_host_created ON {}alineo_events(ts, id) WHERE ` + isCreated,
+	`CREATE INDEX alineo_host_created_name ON {}alineo_events(name, ts, id) WHERE ` + isCreated,
+	`CREATE INDEX alineo_host_created_sandbox ON {}alineo_events(sandbox_id) WHERE ` + isCreated,
+}
+
+// oldNames are the event names of the reference's older generation and what they are called now.
+var oldNames = [...][2]string{
+	{"sandbox_created", "sandbox.created"},
+	{"sandbox_closed", "sandbox.closed"},
+	{"sandbox_paused", "sandbox.paused"},
+	{"sandbox_resumed", "sandbox.resumed"},
+	{"checkpoint_created", "sandbox.checkpoint_created"},
+	{"exec_start", "exec.started"},
+	{"exec_event", "exec.output"},
+	{"exec_complete", "exec.completed"},
+	{"egress_rule_added", "egress.rule_added"},
+	{"egress_rule_removed", "egress.rule_removed"},
+	{"credential_bound", "credential.bound"},
+	{"credential_revoked", "credential.revoked"},
+	{"permission_requested", "permission.requested"},
+	{"permission_resolved", "permission.resolved"},
+	{"run_started", "workflow.started"},
+	{"workflow_complete", "workflow.completed"},
+	{"workflow_failed", "workflow.failed"},
+	{"step_start", "step.started"},
+	{"step_complete", "step.completed"},
+	{"step_failed", "step.failed"},
+	{"step_rolled_back", "step.rolled_back"},
+	{"snapshot", "sandbox.checkpoint_created"},
+	{"checkpoint", "step.checkpointed"},
+}
+
+// renameSQL renames every old name in one statement that touches no other row.
+func renameSQL() string {
+	var cases, names strings.Builder
+	for i := range oldNames {
+		was, is := oldNames[i][0], oldNames[i][1]
+		cases.WriteString(" WHEN '" + was + "' THEN '" + is + "'")
+		if i > 0 {
+			names.WriteString(", ")
+		}
+		names.WriteString("'" + was + "'")
+	}
+	return "UPDATE {}alineo_events SET event = CASE event" + cases.String() + " ELSE event END WHERE event IN (" + names.String() + ")"
+}

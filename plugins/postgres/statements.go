@@ -1,0 +1,171 @@
+package main
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+)
+
+// statements are the ledger's, for the tables of one schema.
+type statements struct {
+	there, version, lockMigration, absent, schemaThere, makeSchema, setVersion string
+	schema                                                                     []string
+
+	claim, stand                                                string
+	mark, advance, advanceMany, insert, insertMany              string
+	segment, segmentMany, applied                               string
+	read, horizon, readAll                                      string
+	lastCheckpoint, taggedCheckpoint, listCheckpoints, findName string
+	lockHead, tombstone, deleteEvents                           string
+	deleteSegments, resetHead                                   string
+	getEnvironment, listEnvironments                            string
+	saveEnvironment, deleteEnvironment                          string
+
+	details func(where, outer string) string
+}
+
+const (
+	eventColumns       = `id, sandbox_id, name, step_idx, branch, event, payload, error, ts`
+	environmentColumns = `name, snapshot_id, image, built_at`
+)
+
+// Ids of a batch's entries, in the order in which they were inserted, are passed on from the insert to
+// the segments as a setting that ends with the transaction.
+const ids = `alineo_host.ids`
+
+// newStatements writes the statements for one schema.
+func newStatements(schemaName string) statements {
+	place := `"` + strings.ReplaceAll(schemaName, `"`, `""`) + `".`
+	inText := strings.ReplaceAll(place, `'`, `''`)
+	literal := `'` + strings.ReplaceAll(schemaName, `'`, `''`) + `'`
+	in := func(sql string) string { return strings.ReplaceAll(sql, "{}", place) }
+	hash := fnv.New32a()
+	hash.Write([]byte("alineo_host " + schemaName)) //nolint:errcheck // it never fails
+	// Advisory locks share their numbers with other programs of the database; two that meet by accident
+	// wait for one another, and nothing else comes of it.
+	lock := strconv.Itoa(int(int32(hash.Sum32())))
+
+	s := statements{
+		there:   `SELECT to_regclass('` + inText + `alineo_host_schema') IS NOT NULL`,
+		version: in(`SELECT version FROM {}alineo_host_schema WHERE id = 1`),
+
+		// One host migrates; the others wait here, and find that it is done. They ask the catalog: what
+		// to_regclass answers may be as old as the transaction.
+		lockMigration: `SELECT pg_advisory_xact_lock(` + lock + `, -1)`,
+		absent: `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = ` + literal + ` AND c.relname = 'alineo_host_schema')`,
+		schemaThere: `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ` + literal + `)`,
+		makeSchema:  `CREATE SCHEMA IF NOT EXISTS ` + strings.TrimSuffix(place, "."),
+		setVersion:  in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(schemaVersion) + `)`),
+
+		claim: in(`INSERT INTO {}alineo_host_heads AS h (name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
+ VALUES ($1, $2, 1, '', '', 0, 0)
+ ON CONFLICT (name, sandbox_id) DO UPDATE SET epoch = h.epoch + 1
+ RETURNING epoch, segment_id, hash`),
+
+		// The base table, not the head, says where a ledger stands: others may have written to it.
+		stand: in(`SELECT coalesce(max(step_idx), -1)::bigint, coalesce(max(ts), 0), count(*)
+ FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2`),
+
+		// Every append says from which id on its entries will lie, until it is committed: who reads all
+		// sandboxes goes no further than that.
+		mark: in(`SELECT pg_advisory_xact_lock_shared(` + lock + `, ((last_value - CASE WHEN is_called THEN 0 ELSE 1 END) & 2147483647)::integer) FROM {}alineo_events_id_seq`),
+
+		advance: in(`UPDATE {}alineo_host_heads SET segment_id = $1, hash = $2, max_ts = greatest(max_ts, $3), entries = entries + $4
+ WHERE name = $5 AND sandbox_id = $6 AND epoch = $7 AND hash = $8`),
+		advanceMany: in(`UPDATE {}alineo_host_heads h
+ SET segment_id = u.segment_id, hash = u.hash, max_ts = greatest(h.max_ts, u.max_ts), entries = h.entries + u.entries
+ FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::bytea[])
+  AS u(segment_id, hash, max_ts, entries, name, sandbox_id, epoch, previous)
+ WHERE h.name = u.name AND h.sandbox_id = u.sandbox_id AND h.epoch = u.epoch AND h.hash = u.previous`),
+
+		insert: in(`WITH added AS (
+  INSERT INTO {}alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id)
+ SELECT set_config('` + ids + `', concat_ws(',', nullif(current_setting('` + ids + `', true), ''), id), true) FROM added`),
+		// A function in FROM gives its rows in order, and so they get their ids.
+		insertMany: in(`WITH added AS (
+  INSERT INTO {}alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::int[], $5::text[], $6::jsonb[], $7::text[], $8::bigint[])
+  RETURNING id)
+ SELECT set_config('` + ids + `', string_agg(id::text, ',' ORDER BY id), true) FROM added`),
+
+		segment: in(`WITH given AS MATERIALIZED (SELECT string_to_array(current_setting('` + ids + `'), ',')::bigint[] AS ids)
+ INSERT INTO {}alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
+ SELECT $1, $2, ids[cardinality(ids) - $3::int], ids[cardinality(ids) - $3::int - $4::int + 1], $5, $6, $7, $8 FROM given`),
+		segmentMany: in(`WITH given AS MATERIALIZED (SELECT string_to_array(current_setting('` + ids + `'), ',')::bigint[] AS ids)
+ INSERT INTO {}alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
+ SELECT u.name, u.sandbox_id, ids[cardinality(ids) - u.after], ids[cardinality(ids) - u.after - u.entries + 1],
+  u.segment_id, u.previous, u.hash, u.leaves
+ FROM given, unnest($1::text[], $2::text[], $3::int[], $4::int[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[])
+  AS u(name, sandbox_id, after, entries, segment_id, previous, hash, leaves)`),
+
+		applied: in(`SELECT 1 FROM {}alineo_host_segments WHERE name = $1 AND sandbox_id = $2 AND segment_id = $3 AND hash = $4`),
+
+		read: in(`SELECT ` + eventColumns + ` FROM {}alineo_events
+ WHERE name = $1 AND sandbox_id = $2 AND (ts, id) > ($3, $4) ORDER BY ts, id LIMIT $5`),
+
+		// The last id that was given out, or less when an append is under way that was given a smaller one.
+		// The subquery is evaluated first: what begins to append after it gets larger ids.
+		horizon: in(`WITH given AS MATERIALIZED (SELECT last_value AS id FROM {}alineo_events_id_seq)
+ SELECT given.id - coalesce((SELECT max((given.id - objid::bigint) & 2147483647) FROM pg_locks
+  WHERE locktype = 'advisory' AND classid = ` + strconv.FormatUint(uint64(hash.Sum32()), 10) + ` AND objsubid = 2 AND objid <= 2147483647
+   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())), 0) FROM given`),
+		readAll: in(`SELECT ` + eventColumns + ` FROM {}alineo_events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`),
+
+		lastCheckpoint: in(`SELECT ` + eventColumns + ` FROM {}alineo_events
+ WHERE name = $1 AND sandbox_id = $2 AND ` + isCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`),
+		taggedCheckpoint: in(`SELECT ` + eventColumns + ` FROM {}alineo_events
+ WHERE name = $1 AND sandbox_id = $2 AND ` + isCheckpoint + ` AND payload->>'name' = $3 ORDER BY ts DESC, id DESC LIMIT 1`),
+		listCheckpoints: in(`SELECT coalesce(payload->>'snapshotId', ''), payload->>'name', ts
+ FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 AND ` + isCheckpoint + ` ORDER BY ts, id`),
+
+		findName: in(`SELECT name FROM {}alineo_events WHERE sandbox_id = $1 AND ` + isCreated + ` ORDER BY ts DESC, id DESC LIMIT 1`),
+
+		lockHead: in(`SELECT 1 FROM {}alineo_host_heads WHERE name = $1 AND sandbox_id = $2 FOR UPDATE`),
+		tombstone: in(`INSERT INTO {}alineo_host_tombstones AS t (name, sandbox_id, entries, hash, deleted_at)
+ SELECT $1, $2, n, coalesce((SELECT hash FROM {}alineo_host_heads WHERE name = $1 AND sandbox_id = $2), ''),
+  floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+ FROM (SELECT count(*) AS n FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2) counted WHERE n > 0
+ ON CONFLICT (name, sandbox_id) DO UPDATE SET
+  entries = t.entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`),
+		deleteEvents:   in(`DELETE FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2`),
+		deleteSegments: in(`DELETE FROM {}alineo_host_segments WHERE name = $1 AND sandbox_id = $2`),
+		// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.
+		resetHead: in(`UPDATE {}alineo_host_heads SET epoch = epoch + 1, segment_id = '', hash = '', max_ts = 0, entries = 0
+ WHERE name = $1 AND sandbox_id = $2`),
+
+		getEnvironment:   in(`SELECT ` + environmentColumns + ` FROM {}alineo_environments WHERE name = $1`),
+		listEnvironments: in(`SELECT ` + environmentColumns + ` FROM {}alineo_environments ORDER BY built_at DESC, name`),
+		saveEnvironment: in(`INSERT INTO {}alineo_environments(` + environmentColumns + `) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (name) DO UPDATE SET snapshot_id = excluded.snapshot_id, image = excluded.image, built_at = excluded.built_at`),
+		deleteEnvironment: in(`DELETE FROM {}alineo_environments WHERE name = $1`),
+	}
+	for i := range schema {
+		s.schema = append(s.schema, in(schema[i]))
+	}
+	s.schema = append(s.schema, in(renameSQL()))
+	s.details = func(where, outer string) string { return in(detailsSQL(where, outer)) }
+	return s
+}
+
+// detailsSQL sums up sandboxes, newest first. A sandbox is found by its first created entry c, which
+// where is about; what all of its entries say is looked up for those that are shown, and outer is
+// about that. A tie of two sandboxes of one time goes to the later entry.
+func detailsSQL(where, outer string) string {
+	return `SELECT c.name, c.sandbox_id, CASE WHEN s.closed IS NULL THEN 'running' ELSE 'completed' END,
+  c.ts, s.closed, s.execs, coalesce(s.run_id, c.sandbox_id), s.resource_id, s.team_id, s.parent, c.id
+ FROM {}alineo_events c
+ CROSS JOIN LATERAL (SELECT
+   max(e.ts) FILTER (WHERE e.` + isClosed + `) AS closed,
+   count(*) FILTER (WHERE e.` + isCompleted + `) AS execs,
+   max(e.payload->>'runId') FILTER (WHERE e.` + isCreated + `) AS run_id,
+   max(e.payload->>'resourceId') FILTER (WHERE e.` + isCreated + `) AS resource_id,
+   max(e.payload->>'teamId') FILTER (WHERE e.` + isCreated + `) AS team_id,
+   max(e.payload->>'parentSandboxId') FILTER (WHERE e.` + isCreated + `) AS parent
+  FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id) s
+ WHERE c.` + isCreated + ` AND NOT EXISTS (SELECT 1 FROM {}alineo_events o
+   WHERE o.name = c.name AND o.sandbox_id = c.sandbox_id AND o.` + isCreated + ` AND (o.ts, o.id) < (c.ts, c.id))` +
+		where + outer + `
+ ORDER BY c.ts DESC, c.id DESC`
+}
