@@ -101,6 +101,8 @@ func (l *loaded) databases(ctx context.Context) []Finding {
 		switch {
 		case err != nil:
 			f.Detail, f.Fatal = err.Error(), true
+		case info.Driver == config.Postgres:
+			f.OK, f.Detail = true, fmt.Sprintf("%s (PostgreSQL %s, synchronous_commit %s)", info.Path, info.Version, info.Synchronous)
 		case info.Exists:
 			f.OK, f.Detail = true, fmt.Sprintf("%s (SQLite %s, journal %s, synchronous %s)", info.Path, info.Version, info.JournalMode, info.Synchronous)
 		default:

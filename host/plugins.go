@@ -12,6 +12,7 @@ import (
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/internal/capability/postgres"
 	"github.com/alineo-labs/alineo-host/host/internal/capability/sqlite"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/plugins"
@@ -84,11 +85,7 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 	}
 	databases := make(map[string]capability.Database, len(cfg.SQL))
 	for _, db := range slices.Sorted(maps.Keys(cfg.SQL)) {
-		grant := cfg.SQL[db]
-		opened, err := sqlite.Open(sqlite.Options{
-			Path: grant.Path, Synchronous: grant.Synchronous, BusyTimeout: time.Duration(grant.BusyTimeout),
-			Logger: h.log.Named("sql"),
-		})
+		opened, err := h.database(cfg.SQL[db])
 		if err != nil {
 			return pluginSpec{}, fmt.Errorf("granting database %q to plugin %q: %w", db, name, err)
 		}
@@ -106,6 +103,20 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 			LogPerSecond: cfg.Limits.LogLines,
 		},
 	}}, nil
+}
+
+// database opens a database that a plugin is granted. Nothing is connected to before it is used.
+func (h *Host) database(grant config.SQL) (capability.Database, error) {
+	if grant.Driver == config.Postgres {
+		return postgres.Open(postgres.Options{
+			DSN: grant.DSN.Reveal(), PoolSize: grant.PoolSize, StatementTimeout: time.Duration(grant.StatementTimeout),
+			AllowSuperuser: grant.AllowSuperuser, Logger: h.log.Named("sql"),
+		})
+	}
+	return sqlite.Open(sqlite.Options{
+		Path: grant.Path, Synchronous: grant.Synchronous, BusyTimeout: time.Duration(grant.BusyTimeout),
+		Logger: h.log.Named("sql"),
+	})
 }
 
 // module returns a plugin's bytes and the digest that they must have.
@@ -172,7 +183,12 @@ func (h *Host) LedgerText() string {
 		return "the program's own store"
 	}
 	for _, db := range slices.Sorted(maps.Keys(h.cfg.Plugins[name].SQL)) {
-		return fmt.Sprintf("%s (plugin %s)", h.cfg.Plugins[name].SQL[db].Path, name)
+		grant := h.cfg.Plugins[name].SQL[db]
+		place := grant.Path
+		if grant.Driver == config.Postgres {
+			place = postgres.Where(grant.DSN.Reveal())
+		}
+		return fmt.Sprintf("%s (plugin %s)", place, name)
 	}
 	return "plugin " + name
 }

@@ -78,7 +78,7 @@ type Limits struct {
 
 // SQL is a database that a guest is granted. The guest knows its name, nothing else of it.
 type SQL struct {
-	// Driver is "sqlite".
+	// Driver is SQLite or Postgres. The keys below are of one driver each.
 	Driver string `toml:"driver"`
 	// Path is the database file, or Memory.
 	Path string `toml:"path,path"`
@@ -87,6 +87,23 @@ type SQL struct {
 	Synchronous string `toml:"synchronous"`
 	// BusyTimeout is how long to wait for another process that writes to the file.
 	BusyTimeout Duration `toml:"busy_timeout"`
+	// DSN is a PostgreSQL URL, or a list of key=value as libpq has them. What it leaves out, or all of
+	// it, is taken from the PG* variables.
+	DSN Secret `toml:"dsn"`
+	// PoolSize is the largest number of connections.
+	PoolSize int `toml:"pool_size"`
+	// StatementTimeout is the longest that one statement may take.
+	StatementTimeout Duration `toml:"statement_timeout"`
+	// AllowSuperuser accepts a role that can leave the database: run programs, or use files on the server.
+	AllowSuperuser bool `toml:"allow_superuser"`
+}
+
+// driverKeys are the keys of SQL that a driver has, beside driver.
+func driverKeys(driver string) []string {
+	if driver == Postgres {
+		return []string{"dsn", "pool_size", "statement_timeout", "allow_superuser"}
+	}
+	return []string{"path", "synchronous", "busy_timeout"}
 }
 
 // Engine is the embedded sandbox engine.
@@ -117,6 +134,7 @@ const (
 	HostImage = "host"     // an image: the machine's own root file system
 	Memory    = ":memory:" // a database that lives as long as the process
 	SQLite    = "sqlite"   // the bundled ledger plugin, and the driver of its database
+	Postgres  = "postgres" // the other bundled ledger plugin, and the driver of its database
 	LedgerDB  = "ledger"   // the database that a ledger plugin asks for
 )
 

@@ -12,7 +12,7 @@ func Default() *Config {
 		Log:     Log{Level: "info"},
 		dir:     ".",
 	}
-	c.fillBundled([]string{SQLite})
+	c.fillBundled([]string{SQLite, Postgres})
 	return c
 }
 
@@ -28,9 +28,13 @@ func DefaultLimits() Limits {
 	}
 }
 
-// DefaultSQL is a granted database of which only the path is given.
+// DefaultSQL is a granted database of which only the path is given or, with the driver Postgres, only
+// the dsn.
 func DefaultSQL() SQL {
-	return SQL{Driver: SQLite, Synchronous: "full", BusyTimeout: Duration(5 * time.Second)}
+	return SQL{
+		Driver: SQLite, Synchronous: "full", BusyTimeout: Duration(5 * time.Second),
+		PoolSize: 8, StatementTimeout: Duration(30 * time.Second),
+	}
 }
 
 // defaultLedgerPath is where the bundled SQLite plugin keeps the ledger.

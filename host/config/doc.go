@@ -19,7 +19,9 @@
 //     (without a file: to the working directory); ~/ is the home directory.
 //   - Sizes are written "64MiB", durations "5s".
 //   - OPEN_SANDBOX_URL and OPEN_SANDBOX_API_KEY are used when the file says nothing about
-//     sandbox.url and sandbox.api_key.
+//     sandbox.url and sandbox.api_key, and DATABASE_URL when it says nothing about where the bundled
+//     PostgreSQL plugin's database is. The PG* variables fill in whatever a dsn leaves out, as they
+//     do for libpq.
 //   - A key that this version does not know is a problem, and so is one that is planned for a later
 //     version: nothing that somebody wrote down is ignored.
 //
@@ -28,8 +30,10 @@
 //	alineo.toml:12:5: plugins.sqlite.limits.memory: "64MB" is not a size (try "64MiB")
 //
 // One piece of sugar: [plugins.sqlite.config] may give path, synchronous and busy_timeout to the
-// bundled SQLite plugin. They become the database that the plugin is granted,
-// [plugins.sqlite.sql.ledger], and are not handed to the guest, which never sees a path.
+// bundled SQLite plugin, and [plugins.postgres.config] url (the dsn), pool_size, statement_timeout and
+// allow_superuser to the bundled PostgreSQL plugin. They become the database that the plugin is
+// granted, [plugins.NAME.sql.ledger], and are not handed to the guest, which never sees a path or a
+// password.
 //
 // A plugin that refuses its configuration names keys below its own table; [Config.Problem] turns
 // such a complaint into a Problem at the right line.

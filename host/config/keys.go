@@ -63,7 +63,6 @@ func planned(path toml.Key) (instead string, ok bool) {
 		{"ledger.record", "the whole ledger is recorded, remove the key"},
 		{"ledger.redact", "nothing is redacted, remove the key and keep secrets out of commands and output"},
 		{"plugins.NAME.grant", "plugins are granted databases only, as [plugins.NAME.sql.DATABASE]"},
-		{"plugins.NAME.sql.NAME.dsn", "the only driver is sqlite, which takes a path"},
 	}
 	for _, later := range table {
 		pattern := strings.Split(later.key, ".")

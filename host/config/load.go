@@ -19,6 +19,7 @@ const (
 
 	urlEnv    = "OPEN_SANDBOX_URL"
 	apiKeyEnv = "OPEN_SANDBOX_API_KEY"
+	dsnEnv    = "DATABASE_URL"
 )
 
 // maxFile bounds the file and each file that it refers to, in bytes.
@@ -32,7 +33,7 @@ type options struct {
 	env     func(name string) (string, bool)
 }
 
-// WithBundled names the plugins that need no source: the caller carries them. Without it: sqlite.
+// WithBundled names the plugins that need no source: the caller carries them. Without it: sqlite and postgres.
 func WithBundled(names ...string) Option {
 	return func(o *options) { o.bundled = names }
 }
@@ -43,7 +44,7 @@ func WithEnv(lookup func(name string) (string, bool)) Option {
 }
 
 func newOptions(opts []Option) options {
-	o := options{bundled: []string{SQLite}, env: os.LookupEnv}
+	o := options{bundled: []string{SQLite, Postgres}, env: os.LookupEnv}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -112,6 +113,7 @@ func (d *decoder) load(text string) {
 	d.environment()
 	d.sugar()
 	d.cfg.fillBundled(d.bundled)
+	d.databaseURL()
 	d.paths()
 	for _, p := range d.cfg.check(d.bundled) {
 		if !d.isBad(p.Key) && (p.Key != "ledger.digest_key_id" || !d.isBad("ledger.digest_key")) {
@@ -178,16 +180,33 @@ func unquotedHint(line string) string {
 
 // environment fills what the file is silent about.
 func (d *decoder) environment() {
-	fill := func(name, key string, set func(value string)) {
-		value, _ := d.env(name)
-		if value == "" || d.now[key] {
-			return
-		}
-		set(value)
-		d.cfg.origins[key] = Origin{Kind: FromEnv, Position: Position{File: "$" + name}, Reference: "env:" + name}
+	d.fill(urlEnv, "sandbox.url", func(v string) { d.cfg.Sandbox.URL = v })
+	d.fill(apiKeyEnv, "sandbox.api_key", func(v string) { d.cfg.Sandbox.APIKey = NewSecret(v) })
+}
+
+// fill sets a value that the file doesn't have from a variable.
+func (d *decoder) fill(name, key string, set func(value string)) {
+	value, _ := d.env(name)
+	if value == "" || d.now[key] {
+		return
 	}
-	fill(urlEnv, "sandbox.url", func(v string) { d.cfg.Sandbox.URL = v })
-	fill(apiKeyEnv, "sandbox.api_key", func(v string) { d.cfg.Sandbox.APIKey = NewSecret(v) })
+	set(value)
+	d.cfg.origins[key] = Origin{Kind: FromEnv, Position: Position{File: "$" + name}, Reference: "env:" + name}
+}
+
+// databaseURL gives the bundled PostgreSQL plugin the database that the environment names, unless the
+// file names one. The PG* variables are read where the connection is made, as libpq does.
+func (d *decoder) databaseURL() {
+	p, ok := d.cfg.Plugins[Postgres]
+	db, granted := p.SQL[LedgerDB]
+	key := toml.Key{"plugins", Postgres, "sql", LedgerDB, "dsn"}.String()
+	if _, moved := d.cfg.moved[key]; !ok || moved || p.Source != "" || !granted || db.Driver != Postgres {
+		return
+	}
+	d.fill(dsnEnv, key, func(v string) {
+		db.DSN = NewSecret(v)
+		p.SQL[LedgerDB] = db
+	})
 }
 
 // readBounded reads a file of at most maxFile bytes.

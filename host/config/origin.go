@@ -78,6 +78,9 @@ func (c *Config) appendValues(values []Value, path toml.Key, v reflect.Value) []
 	case reflect.Struct:
 		names, fields := structKeys(v.Type())
 		for i, name := range names {
+			if db, ok := reflect.TypeAssert[SQL](v); ok && name != "driver" && !slices.Contains(driverKeys(db.Driver), name) {
+				continue // of the other driver
+			}
 			values = c.appendValues(values, append(slices.Clip(path), name), v.FieldByIndex(fields[i].Index))
 		}
 		return values

@@ -31,26 +31,41 @@ func (p Plugin) ConfigJSON() (json.RawMessage, error) {
 	return text, nil
 }
 
-// sugar turns path, synchronous and busy_timeout of the bundled SQLite plugin's own table into the
-// database that it is granted.
+// sugar turns what the bundled plugins' own tables say about the database into the database that they
+// are granted: path, synchronous and busy_timeout of SQLite; url, which is the dsn, pool_size,
+// statement_timeout and allow_superuser of PostgreSQL.
 func (d *decoder) sugar() {
-	p, ok := d.cfg.Plugins[SQLite]
-	if !ok || p.Source != "" || !slices.Contains(d.bundled, SQLite) {
+	for _, plugin := range [...]string{SQLite, Postgres} {
+		d.sugarOf(plugin)
+	}
+}
+
+func (d *decoder) sugarOf(plugin string) {
+	p, ok := d.cfg.Plugins[plugin]
+	if !ok || p.Source != "" || !slices.Contains(d.bundled, plugin) {
 		return
 	}
 	db, granted := p.SQL[LedgerDB]
 	if !granted {
 		db = DefaultSQL()
 	}
+	if !d.now[toml.Key{"plugins", plugin, "sql", LedgerDB, "driver"}.String()] {
+		db.Driver = plugin // which is called as its driver is
+	}
 	names, fields := structKeys(reflect.TypeFor[SQL]())
-	for i, name := range names {
-		value, ok := p.Config[name]
-		if !ok || name == "driver" {
+	for _, name := range driverKeys(plugin) {
+		i := slices.Index(names, name)
+		own := name
+		if name == "dsn" {
+			own = "url"
+		}
+		value, ok := p.Config[own]
+		if !ok {
 			continue
 		}
-		delete(p.Config, name)
-		from := toml.Key{"plugins", SQLite, "config", name}
-		to := toml.Key{"plugins", SQLite, "sql", LedgerDB, name}
+		delete(p.Config, own)
+		from := toml.Key{"plugins", plugin, "config", own}
+		to := toml.Key{"plugins", plugin, "sql", LedgerDB, name}
 		if d.now[to.String()] {
 			d.problem(from, "given twice, also as "+to.String())
 			continue
@@ -68,6 +83,9 @@ func (d *decoder) sugar() {
 		field := reflect.ValueOf(&db).Elem().FieldByIndex(fields[i].Index)
 		if wrong := assign(field, value, text, isText, false); wrong != nil {
 			shown := describe(value)
+			if name == "dsn" {
+				shown = "what stands here" // a secret is not printed, even one of a wrong type
+			}
 			if reference != "" {
 				shown = "the value of " + reference
 			}
@@ -79,7 +97,7 @@ func (d *decoder) sugar() {
 		p.SQL = map[string]SQL{}
 	}
 	p.SQL[LedgerDB] = db
-	d.cfg.Plugins[SQLite] = p
+	d.cfg.Plugins[plugin] = p
 }
 
 // fillBundled completes the ledger's plugin when it is a bundled one of which the file says nothing
@@ -93,12 +111,13 @@ func (c *Config) fillBundled(bundled []string) {
 	if !ok {
 		p = Plugin{Limits: DefaultLimits()}
 	}
-	if name == SQLite && p.Source == "" {
+	if (name == SQLite || name == Postgres) && p.Source == "" {
 		db, granted := p.SQL[LedgerDB]
 		if !granted {
 			db = DefaultSQL()
+			db.Driver = name // which is called as its driver is
 		}
-		if db.Path == "" {
+		if db.Path == "" && db.Driver == SQLite {
 			db.Path = defaultLedgerPath
 		}
 		if p.SQL == nil {

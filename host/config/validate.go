@@ -8,6 +8,8 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 )
@@ -208,18 +210,30 @@ func (k *checker) duration(key string, d, least Duration) {
 }
 
 func (k *checker) sql(db SQL, at func(key string) string) {
+	other := Postgres
 	switch db.Driver {
 	case SQLite:
-	case "postgres":
-		k.addf(at("driver"), "postgres is not in this version yet: the only driver is %q", SQLite)
+		if db.Path == "" {
+			k.addf(at("path"), "the database has no file (add: path = \"./data.db\", or %q)", Memory)
+		}
+	case Postgres:
+		other = SQLite
 	default:
-		k.oneOf(at("driver"), db.Driver, SQLite)
+		k.oneOf(at("driver"), db.Driver, SQLite, Postgres)
+		return
 	}
-	if db.Path == "" && db.Driver == SQLite {
-		k.addf(at("path"), "the database has no file (add: path = \"./data.db\", or %q)", Memory)
+	for _, key := range driverKeys(other) {
+		if k.Origin(at(key)).Kind == FromFile {
+			k.addf(at(key), "the driver %q has no such key (it has: %s)", db.Driver, strings.Join(driverKeys(db.Driver), ", "))
+		}
 	}
 	k.oneOf(at("synchronous"), db.Synchronous, "full", "normal")
 	k.duration(at("busy_timeout"), db.BusyTimeout, 1)
+	const maxPool = 1000
+	if db.PoolSize < 1 || db.PoolSize > maxPool {
+		k.addf(at("pool_size"), "%d is not one of 1 to %d", db.PoolSize, maxPool)
+	}
+	k.duration(at("statement_timeout"), db.StatementTimeout, Duration(time.Millisecond))
 }
 
 func (k *checker) engine() {
