@@ -20,6 +20,7 @@ type committer struct {
 	down     bool            // the store did not answer last time: try once, don't insist
 	once     bool            // a flight is being tried, in which nobody waits: don't insist either
 	until    time.Time       // when to stop looking for what of a batch is refused; zero before a refusal
+	refusal  error           // the last one of this batch
 	lost     int             // entries given up by Close; read after done
 }
 
@@ -106,7 +107,8 @@ func (w *Writer) commit(parts []*part) {
 			return
 		}
 		if !w.until.IsZero() && time.Now().After(w.until) {
-			w.miss(parts, fmt.Errorf("%w: the ledger takes too long to say which entries it refuses", store.ErrUnavailable))
+			w.miss(parts, fmt.Errorf("%w: the ledger takes too long to say which entries it refuses: %v", //nolint:errorlint // so as not to be two things
+				store.ErrUnavailable, w.refusal))
 			return
 		}
 		result, err := w.send(parts)
@@ -118,6 +120,7 @@ func (w *Writer) commit(parts []*part) {
 			if w.until.IsZero() {
 				w.until = time.Now().Add(w.opts.RetryFor)
 			}
+			w.refusal = err
 			parts = w.refuse(parts, err)
 		case missed:
 			w.miss(parts, err)
