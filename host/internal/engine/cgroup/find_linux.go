@@ -135,7 +135,7 @@ func enable(dir string) map[string]bool {
 		if err != nil {
 			return has
 		}
-		if !slices.Contains(strings.Fields(string(b)), c) && os.WriteFile(ctl, []byte("+"+c), 0) != nil {
+		if !slices.Contains(strings.Fields(string(b)), c) && os.WriteFile(ctl, []byte("+"+c), 0o600) != nil {
 			continue
 		}
 		has[c] = true

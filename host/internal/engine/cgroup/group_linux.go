@@ -49,7 +49,7 @@ func (p Parent) Create(id string, l Limits) (Group, error) {
 		if !ok {
 			continue
 		}
-		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0)
+		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0o600)
 		if err != nil && (!s.optional || !errors.Is(err, fs.ErrNotExist)) {
 			_ = g.rmdir()
 			return Group{}, fmt.Errorf("setting %s of control group %q: %w", s.file, dir, err)
@@ -105,7 +105,7 @@ func (g Group) Spawn(attr *syscall.SysProcAttr) (func(), error) {
 // Add moves a process into the group.
 func (g Group) Add(pid int) error {
 	for _, dir := range g.Dirs {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600); err != nil {
 			return fmt.Errorf("moving process %d into control group %q: %w", pid, dir, err)
 		}
 	}
@@ -128,7 +128,7 @@ func (g Group) freeze(ctx context.Context, stop bool) error {
 		if stop {
 			value = "1"
 		}
-		if err := os.WriteFile(filepath.Join(g.Dirs[""], "cgroup.freeze"), []byte(value), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(g.Dirs[""], "cgroup.freeze"), []byte(value), 0o600); err != nil {
 			return fmt.Errorf("freezing: %w", err)
 		}
 		return g.await(ctx, "cgroup.events", "frozen "+value)
@@ -137,7 +137,7 @@ func (g Group) freeze(ctx context.Context, stop bool) error {
 		if stop {
 			value = "FROZEN"
 		}
-		if err := os.WriteFile(filepath.Join(g.Dirs[Freezer], "freezer.state"), []byte(value), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(g.Dirs[Freezer], "freezer.state"), []byte(value), 0o600); err != nil {
 			return fmt.Errorf("freezing: %w", err)
 		}
 		return g.await(ctx, "freezer.state", value)
