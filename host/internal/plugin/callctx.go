@@ -74,10 +74,19 @@ func (c *callContext) Done() <-chan struct{} {
 	return c.lazy.Done()
 }
 
-// Err implements context.Context.
+// Err implements context.Context. Where Done was asked for, it says that the context has ended as soon
+// as Done is closed, also when that is because the call is over.
 func (c *callContext) Err() error {
 	if err := c.parent.Err(); err != nil {
 		return err
+	}
+	if c.lent {
+		c.mu.Lock()
+		lazy := c.lazy
+		c.mu.Unlock()
+		if lazy != nil && lazy.Err() != nil {
+			return lazy.Err()
+		}
 	}
 	if c.inst.plugin.aborted.Load() {
 		return context.Canceled
