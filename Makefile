@@ -3,8 +3,8 @@
 # Budgets in minutes, on two cores. Each part of `make check` is stopped when it passes its own, and
 # .ci/run, which is `make test` and then `make check`, stays below 40 together. What does not fit goes
 # to `make chaos`.
-BUDGET_test   := 8
-BUDGET_race   := 8
+BUDGET_test   := 6
+BUDGET_race   := 10
 BUDGET_lint   := 5
 BUDGET_vet    := 4
 BUDGET_guests := 2

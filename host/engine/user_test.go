@@ -12,7 +12,8 @@ import (
 // ordinaryUser tells whether the engine has no special rights here.
 func ordinaryUser() bool { return os.Geteuid() != 0 }
 
-// TestAsOrdinaryUser runs the other tests once more without root's rights.
+// TestAsOrdinaryUser runs the other tests once more without root's rights, but for the long ones: make
+// check runs those as an ordinary user by themselves.
 func TestAsOrdinaryUser(t *testing.T) {
 	if ordinaryUser() {
 		t.Skip("this is the ordinary user's run")
@@ -33,7 +34,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := copyProgram(self); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run", "^Test", "-test.v")
+	cmd := exec.Command(self, "-test.run", "^Test", "-test.v", "-test.short")
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
