@@ -11,6 +11,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/engine"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -53,10 +54,17 @@ func Doctor(ctx context.Context, cfg *config.Config) []Finding {
 }
 
 func checkServer(ctx context.Context, cfg *config.Config) []Finding {
-	if cfg.Sandbox.URL != config.Embedded {
-		return []Finding{{Area: "server", Name: cfg.Sandbox.URL, OK: true, Detail: "a remote server; the engine is not used"}}
-	}
 	h := &Host{cfg: cfg, log: newLogger(cfg.Log)}
+	if cfg.Sandbox.URL != config.Embedded {
+		return []Finding{h.checkRemote(ctx)}
+	}
+	// Said first: a folder that can't be written to makes every kind of isolation fail.
+	if fix := unwritable(filepath.Join(cfg.Engine.Data, "x")); fix != "" {
+		return []Finding{{
+			Area: "engine", Name: "data directory", Fatal: true, Detail: cfg.Engine.Data + " can't be written to",
+			Fix: fix + ", or name another folder with [engine] data",
+		}}
+	}
 	report, err := engine.Probe(ctx, h.engineOptions())
 	if err != nil {
 		return []Finding{{Area: "engine", Name: "probe", Fatal: true, Detail: err.Error()}}
@@ -71,6 +79,30 @@ func checkServer(ctx context.Context, cfg *config.Config) []Finding {
 		found = append(found, Finding{Area: "engine", Name: f.Feature, OK: f.OK, Detail: f.Reason, Fix: f.Fix})
 	}
 	return found
+}
+
+// answerWithin bounds the question to a remote server.
+const answerWithin = 5 * time.Second
+
+// checkRemote asks a remote server for one sandbox.
+func (h *Host) checkRemote(ctx context.Context) Finding {
+	f := Finding{Area: "server", Name: h.cfg.Sandbox.URL}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	began := time.Now()
+	wire, _, err := h.connect(ctx)
+	if err == nil {
+		defer wire.Close()
+		for _, err = range wire.ListSandboxes(ctx, opensandbox.SandboxFilter{}) {
+			break //nolint:staticcheck // the first answer is enough
+		}
+	}
+	if err != nil {
+		f.Fatal, f.Detail, f.Fix = true, err.Error(), "correct [sandbox] url and api_key, or start the server"
+		return f
+	}
+	f.OK, f.Detail = true, fmt.Sprintf("answered in %s; the embedded engine is not used", time.Since(began).Round(time.Microsecond))
+	return f
 }
 
 func checkCache(ctx context.Context) Finding {
@@ -109,6 +141,7 @@ func (l *loaded) databases(ctx context.Context) []Finding {
 			f.OK, f.Detail = true, fmt.Sprintf("%s is made at first use (SQLite %s, synchronous %s)", info.Path, info.Version, info.Synchronous)
 			if fix := unwritable(info.Path); fix != "" {
 				f.OK, f.Fatal, f.Fix = false, true, fix
+				f.Detail = info.Path + " is not there and can't be made"
 			}
 		}
 		found = append(found, f)

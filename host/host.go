@@ -17,7 +17,6 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
-
 	"github.com/alineo-labs/alineo-host/host/store"
 	"github.com/alineo-labs/alineo-host/plugins"
 )
@@ -112,6 +111,19 @@ func (h *Host) Config() *config.Config { return h.cfg }
 // Store returns the ledger's store, for reading. Writing past the Writer breaks the order that it
 // keeps.
 func (h *Host) Store() store.Ledger { return h.store }
+
+// CheckLedger asks the ledger for a sandbox that it has not, and so opens its database: one that
+// can't be used is told, with its place, before a sandbox is made for it.
+func (h *Host) CheckLedger(ctx context.Context) error {
+	_, err := h.store.GetSandbox(ctx, store.Key{Name: "-", SandboxID: "-"})
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if failed, ok := errors.AsType[*plugin.Error](err); ok {
+		err = failed // without the sandbox that was asked for
+	}
+	return fmt.Errorf("using the ledger %s: %w", h.LedgerText(), err)
+}
 
 // Writer returns the ledger's writer.
 func (h *Host) Writer() *ledger.Writer { return h.writer }

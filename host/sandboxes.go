@@ -59,7 +59,7 @@ func (h *Host) connect(ctx context.Context) (*opensandbox.Client, *engine.Engine
 		var err error
 		eng, err = engine.Open(ctx, h.engineOptions())
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w\n(alineo-host doctor tells what this machine can do)", err)
+			return nil, nil, err // it says already what was opened
 		}
 		opts.BaseURL, opts.Transport, opts.APIKey, opts.UseServerProxy = eng.BaseURL(), eng.Transport(), "", true
 	}

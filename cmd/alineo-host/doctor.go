@@ -33,7 +33,7 @@ something is missing without which nothing runs.`,
 					}
 					continue
 				}
-				rows = append(rows, []string{mark(f), f.Area, f.Name, oneLine(f.Detail, 140)})
+				rows = append(rows, []string{mark(f), f.Area, f.Name, f.Detail})
 				if f.Fix != "" {
 					rows = append(rows, []string{"", "", "", "→ " + f.Fix})
 				}

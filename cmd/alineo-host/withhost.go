@@ -22,7 +22,9 @@ func (a *app) withHost(ctx context.Context, f func(context.Context, *host.Host) 
 	if err != nil {
 		return err
 	}
-	err = f(ctx, h)
+	if err = h.CheckLedger(ctx); err == nil {
+		err = f(ctx, h)
+	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	if closeErr := h.Close(closing); closeErr != nil {
