@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 func newConfig(a *app) *cobra.Command {
 	return group("config", "Check or show the configuration", "  alineo-host config check\n  alineo-host config show --json",
@@ -32,8 +28,7 @@ func newConfigCheck(a *app) *cobra.Command {
 			if file == "" {
 				file = "no file; the defaults"
 			}
-			_, _ = fmt.Fprintf(a.out.out, "ok (%s)\n", file)
-			return nil
+			return a.out.printf("ok (%s)\n", file)
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func newLedgerShow(a *app) *cobra.Command {
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
-				details, err := findSandbox(ctx, h.Store(), args[0])
+				details, err := a.findSandbox(ctx, h.Store(), args[0])
 				if err != nil {
 					return err
 				}
@@ -159,12 +160,9 @@ func (a *app) printEntry(e *store.Entry) error {
 	if e.StepIndex >= 0 {
 		step = strconv.FormatInt(e.StepIndex, 10)
 	}
-	_, err := fmt.Fprintf(a.out.out, "%6d  %s  %.8s  %2s  %-27s %s\n", e.ID, time.UnixMilli(e.TS).Format("15:04:05.000"),
+	line := fmt.Sprintf("%6d  %s  %.8s  %2s  %-27s %s", e.ID, time.UnixMilli(e.TS).Format("15:04:05.000"),
 		oneLine(e.SandboxID, 80), step, oneLine(e.Event, 80), oneLine(string(e.Payload), 120))
-	if err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.out.printf("%s\n", strings.TrimRight(line, " "))
 }
 
 // quoted shows what is no JSON as a JSON text.
@@ -177,23 +175,30 @@ func quoted(payload json.RawMessage) json.RawMessage {
 }
 
 // findSandbox finds a sandbox by its id or by the beginning of one.
-func findSandbox(ctx context.Context, st store.Ledger, id string) (store.Details, error) {
+func (a *app) findSandbox(ctx context.Context, st store.Ledger, id string) (store.Details, error) {
 	details, err := st.FindSandbox(ctx, id)
-	if err == nil || !errors.Is(err, store.ErrNotFound) || len(id) < 4 {
-		return details, notFoundHint(err)
+	if err == nil || !errors.Is(err, store.ErrNotFound) {
+		return details, a.notFoundHint(err)
 	}
-	var found []store.Details
+	var found, named []store.Details
 	for d, err := range eachSandbox(ctx, st, store.ListOptions{}) {
 		if err != nil {
 			return store.Details{}, err
 		}
-		if len(d.SandboxID) > len(id) && d.SandboxID[:len(id)] == id {
+		if len(id) >= 4 && strings.HasPrefix(d.SandboxID, id) {
 			found = append(found, d)
+		}
+		if d.Name == id && id != "" {
+			named = append(named, d)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return store.Details{}, notFoundHint(err)
+		if len(named) > 0 {
+			return store.Details{}, fmt.Errorf("%q is a name, and an id is wanted; the newest sandbox of that name is %s (see %s sandboxes list --name %s)",
+				id, named[0].SandboxID, a.self(), quote(id))
+		}
+		return store.Details{}, a.notFoundHint(err)
 	case 1:
 		return found[0], nil
 	default:
@@ -202,9 +207,9 @@ func findSandbox(ctx context.Context, st store.Ledger, id string) (store.Details
 	}
 }
 
-func notFoundHint(err error) error {
+func (a *app) notFoundHint(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("%w (see alineo-host sandboxes list)", err)
+		return fmt.Errorf("%w (see %s sandboxes list)", err, a.self())
 	}
 	return err
 }

@@ -42,8 +42,11 @@ func run(args []string) int {
 		if sig == syscall.SIGTERM {
 			code = exitTerminated
 		}
-		if errors.Is(err, context.Canceled) {
+		switch {
+		case errors.Is(err, context.Canceled):
 			err = fmt.Errorf("stopped by %v", sig)
+		case err != nil:
+			err = fmt.Errorf("stopped by %v: %w", sig, err)
 		}
 	}
 	if err != nil {

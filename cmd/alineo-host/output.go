@@ -52,16 +52,31 @@ func (o *output) data(v any) error {
 	return nil
 }
 
-// maxCell is the widest cell of a table, in characters.
-const maxCell = 300
+// printf prints what was asked for as text.
+func (o *output) printf(format string, args ...any) error {
+	if _, err := fmt.Fprintf(o.out, format, args...); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// The widest cells of a table, in characters: what is in a ledger may be of any length.
+const (
+	maxCell = 120
+	maxLast = 1000 // of the last column, which pushes nothing aside
+)
 
 // table prints rows under a header, in columns.
 func (o *output) table(header []string, rows [][]string) error {
 	w := tabwriter.NewWriter(o.out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, strings.Join(header, "\t"))
 	for _, row := range rows {
-		for i := range row {
-			row[i] = oneLine(row[i], maxCell)
+		for i, cell := range row {
+			width := maxCell
+			if i == len(row)-1 {
+				width = maxLast
+			}
+			row[i] = oneLine(cell, width)
 		}
 		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}

@@ -38,7 +38,7 @@ The beginning of an id is enough. The sandbox that is resumed is not touched.`,
 				return err
 			}
 			err = a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
-				return a.resume(ctx, h, args[0], tag, &f, steps, args[1:])
+				return checkpointHint(a.resume(ctx, h, args[0], tag, &f, steps, args[1:]))
 			})
 			return withCode(exitHost, err)
 		},
@@ -48,12 +48,21 @@ The beginning of an id is enough. The sandbox that is resumed is not touched.`,
 	return cmd
 }
 
+// checkpointHint says where checkpoints come from when there is none.
+func checkpointHint(err error) error {
+	var none *ledger.NoCheckpointError
+	if errors.As(err, &none) && len(none.Tags) == 0 {
+		return fmt.Errorf("%w; a `checkpoint NAME` step of a script makes one", none)
+	}
+	return err
+}
+
 func (a *app) resume(ctx context.Context, h *host.Host, id, tag string, f *runFlags, steps *script.Script, args []string) error {
 	r, err := newRunner(a, f)
 	if err != nil {
 		return err
 	}
-	details, err := findSandbox(ctx, h.Store(), id)
+	details, err := a.findSandbox(ctx, h.Store(), id)
 	if err != nil {
 		return err
 	}
@@ -67,7 +76,7 @@ func (a *app) resume(ctx context.Context, h *host.Host, id, tag string, f *runFl
 			return err
 		}
 	}
-	boxes, err := h.Sandboxes(ctx)
+	boxes, err := a.sandboxes(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -96,7 +105,8 @@ func (a *app) resume(ctx context.Context, h *host.Host, id, tag string, f *runFl
 	}
 	err = r.finish(ctx, h, err)
 	if details.Status == store.StatusRunning {
-		a.out.notef("the sandbox that it was resumed from may still run (alineo-host sandboxes delete --keep-ledger %.8s stops it)", details.SandboxID)
+		a.out.notef("the sandbox that it was resumed from may still run (%s sandboxes delete --keep-ledger %.8s stops it)",
+			a.self(), details.SandboxID)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -12,13 +13,14 @@ import (
 
 // app is what every command shares: the global flags and where it writes.
 type app struct {
+	program    string // as it was typed
 	configFile string
 	logLevel   string
 	out        *output
 }
 
 func newRoot() *cobra.Command {
-	a := &app{}
+	a := &app{program: os.Args[0]}
 	var asJSON, quiet bool
 	root := &cobra.Command{
 		Use:   "alineo-host",
@@ -31,6 +33,9 @@ embedded sandbox engine.`,
   alineo-host run --script examples/wordcount/job.alineo
   alineo-host sandboxes list
   alineo-host doctor`,
+		Version:       host.Version().Host,
+		Args:          subcommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
@@ -64,11 +69,34 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: usage(cobra.NoArgs),
+		Args: subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// subcommand refuses what is none.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	hint := "see " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+	}
+	return &exitError{code: exitUsage, err: fmt.Errorf("%q is not a command of %s (%s)", args[0], cmd.CommandPath(), hint)}
+}
+
+// self is the beginning of a command line that people can type to go on here: the program as they
+// typed it, with the configuration that they named.
+func (a *app) self() string {
+	line := quote(a.program)
+	if a.configFile != "" && a.configFile != config.Find("") {
+		line += " -c " + quote(a.configFile)
+	}
+	return line
 }
 
 // config loads the configuration that the flags name.

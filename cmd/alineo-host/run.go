@@ -45,7 +45,15 @@ func newRun(a *app) *cobra.Command {
 		Short: "Run a command, or the steps of a script, in a new sandbox",
 		Long: `run makes a sandbox, runs a command in it and closes it. Every event is in the ledger
 before you see it. One argument is a command line of the sandbox's shell; several are a
-program and its arguments, passed on as they are.
+program and its arguments, passed on as they are. Its standard input is empty; files get
+into a sandbox by the write steps of a script.
+
+A script is a file of steps, one a line; # begins a comment:
+
+  write /workspace/words.txt < words.txt   a local file, relative to the script; or <<END
+  exec sort /workspace/words.txt           a command line; <<END for several lines
+  checkpoint sorted                        keep the sandbox's files: resume goes on here
+  read /workspace/words.txt                print a file of the sandbox
 
 The exit code is the command's own; 125 means that alineo-host itself failed, 130 that it
 was interrupted: Ctrl-C stops the remote command and closes the sandbox.`,
@@ -66,6 +74,7 @@ was interrupted: Ctrl-C stops the remote command and closes the sandbox.`,
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
 	cmd.Flags().StringVar(&create.Name, "name", "", "name in the ledger (default: sandbox- and the beginning of its id)")
 	cmd.Flags().StringVar(&create.Image, "image", "", "image (default: [sandbox] image; \"host\" is this machine's own root)")
 	return cmd
@@ -111,7 +120,7 @@ func (a *app) run(ctx context.Context, h *host.Host, create sandbox.CreateOption
 	if err != nil {
 		return err
 	}
-	boxes, err := h.Sandboxes(ctx)
+	boxes, err := a.sandboxes(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -128,6 +137,15 @@ func (a *app) run(ctx context.Context, h *host.Host, create sandbox.CreateOption
 		err = r.steps(ctx, steps, nil)
 	}
 	return r.finish(ctx, h, err)
+}
+
+// sandboxes returns the client, or says who tells more.
+func (a *app) sandboxes(ctx context.Context, h *host.Host) (*sandbox.Client, error) {
+	boxes, err := h.Sandboxes(ctx)
+	if err != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w\n(%s doctor tells what this machine can do)", err, a.self())
+	}
+	return boxes, err
 }
 
 // commandLine makes a command line of arguments: one is taken as it is, several are quoted.

@@ -14,7 +14,9 @@ import (
 
 	"github.com/alineo-labs/alineo-host/cmd/alineo-host/internal/script"
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
 )
 
 // maxRead bounds the file that a read step prints, in bytes.
@@ -266,7 +268,7 @@ func (r *runner) record(ctx context.Context, step script.Step, data []byte) erro
 // finish closes the sandbox, unless it is to be kept, and says what there is to see.
 func (r *runner) finish(ctx context.Context, h *host.Host, err error) error {
 	if r.f.keep && err == nil {
-		r.a.out.notef("sandbox %s goes on running (alineo-host sandboxes delete %.8s stops it)", r.sb.ID(), r.sb.ID())
+		r.a.out.notef("sandbox %s goes on running (%s sandboxes delete --keep-ledger %.8s stops it)", r.sb.ID(), r.a.self(), r.sb.ID())
 		return nil
 	}
 	if closeErr := closeSandbox(ctx, r.sb); closeErr != nil {
@@ -283,17 +285,34 @@ func (r *runner) summary(ctx context.Context, h *host.Host, err error) {
 	id := r.sb.ID()
 	took := time.Since(r.began).Round(time.Millisecond)
 	end := "done"
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		end = "stopped"
+	case err != nil:
 		end = "failed"
 	}
+	ctx = context.WithoutCancel(ctx)
 	r.a.out.notef("\n%s: sandbox %s (%s), %d commands run, %d answered from the ledger, %s", end, id, r.sb.Name(), r.execs, r.replays, took)
-	details, findErr := findSandbox(context.WithoutCancel(ctx), h.Store(), id)
+	details, findErr := h.Store().FindSandbox(ctx, id)
 	if findErr != nil {
 		return
 	}
 	r.a.out.notef("ledger: %s, %d execs, %s", h.LedgerText(), details.ExecCount, details.Status)
 	r.a.out.notef("\ntry next:")
-	r.a.out.notef("  alineo-host ledger show %.8s", id)
-	r.a.out.notef("  alineo-host sandboxes show %.8s", id)
-	r.a.out.notef("  alineo-host resume %.8s --script %s", id, r.f.script)
+	r.a.out.notef("  %s ledger show %.8s", r.a.self(), id)
+	r.a.out.notef("  %s sandboxes show %.8s", r.a.self(), id)
+	// Not worth proposing when it could only fail.
+	if resumable(ctx, h.Store(), r.sb.Key()) {
+		r.a.out.notef("  %s resume %.8s --script %s", r.a.self(), id, quote(r.f.script))
+	}
+}
+
+// resumable tells whether a sandbox, or one that it was resumed from, has a checkpoint.
+func resumable(ctx context.Context, st store.Ledger, key store.Key) bool {
+	lineage, _, err := ledger.Lineage(ctx, st, key)
+	if err != nil {
+		return false
+	}
+	_, err = ledger.SelectCheckpoint(ctx, st, lineage, "")
+	return err == nil
 }

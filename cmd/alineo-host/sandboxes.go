@@ -68,7 +68,7 @@ func (a *app) listSandboxes(ctx context.Context, h *host.Host, opts store.ListOp
 		return nil
 	}
 	if len(all) == 0 {
-		a.out.notef("no sandboxes (try: alineo-host run -- echo hello)")
+		a.out.notef("no sandboxes in %s (try: %s run -- echo hello)", h.LedgerText(), a.self())
 		return nil
 	}
 	rows := make([][]string, 0, len(all))
@@ -101,7 +101,7 @@ func newSandboxesShow(a *app) *cobra.Command {
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
-				d, err := findSandbox(ctx, h.Store(), args[0])
+				d, err := a.findSandbox(ctx, h.Store(), args[0])
 				if err != nil {
 					return err
 				}
@@ -159,12 +159,12 @@ func newSandboxesDelete(a *app) *cobra.Command {
 }
 
 func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep bool) error {
-	d, err := findSandbox(ctx, h.Store(), id)
+	d, err := a.findSandbox(ctx, h.Store(), id)
 	if err != nil {
 		return err
 	}
 	key := store.Key{Name: d.Name, SandboxID: d.SandboxID}
-	boxes, err := h.Sandboxes(ctx)
+	boxes, err := a.sandboxes(ctx, h)
 	if err != nil {
 		return err
 	}

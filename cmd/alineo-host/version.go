@@ -20,11 +20,11 @@ func newVersion(a *app) *cobra.Command {
 			if a.out.json {
 				return a.out.data(v)
 			}
-			_, _ = fmt.Fprintf(a.out.out, "alineo-host %s (abi %d, %s, %s/%s)\n", v.Host, v.ABI, v.Go, runtime.GOOS, runtime.GOARCH)
+			text := fmt.Sprintf("alineo-host %s (abi %d, %s, %s/%s)\n", v.Host, v.ABI, v.Go, runtime.GOOS, runtime.GOARCH)
 			for _, p := range v.Plugins {
-				_, _ = fmt.Fprintf(a.out.out, "bundled plugin %s, sha256 %s\n", p.Name, p.SHA256)
+				text += fmt.Sprintf("bundled plugin %s, sha256 %s\n", p.Name, p.SHA256)
 			}
-			return nil
+			return a.out.printf("%s", text)
 		},
 	}
 }
