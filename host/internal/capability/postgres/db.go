@@ -66,20 +66,42 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 			}
 		}
 	}
-	reply, failure, again := db.try(ctx, exec, call)
+	work, done := watch(ctx)
+	defer done()
+	reply, failure, again := db.try(ctx, work, exec, call)
 	if again && ctx.Err() == nil {
-		reply, failure, _ = db.try(ctx, exec, call)
+		reply, failure, _ = db.try(ctx, work, exec, call)
 	}
 	return reply, failure
 }
 
+// watch returns a context that ends with ctx, and not with anything that ctx becomes after the call:
+// pgconn lets goroutines look at its context for a moment longer than a call takes.
+func watch(ctx context.Context) (work context.Context, done func()) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	if ended := ctx.Done(); ended != nil {
+		go func() {
+			select {
+			case <-ended:
+				cancel()
+			case <-over:
+			}
+		}()
+	}
+	return work, func() {
+		close(over)
+		cancel()
+	}
+}
+
 // try runs a program on one connection, and says whether another connection may do better.
-func (db *DB) try(ctx context.Context, exec *abi.SQLExec, call *capability.Call) (reply *abi.SQLExecReply, failure *abi.Error, again bool) {
-	c, failure := db.lend(ctx)
+func (db *DB) try(ctx, work context.Context, exec *abi.SQLExec, call *capability.Call) (reply *abi.SQLExecReply, failure *abi.Error, again bool) {
+	c, failure := db.lend(ctx, work)
 	if failure != nil {
 		return nil, failure, false
 	}
-	p := program{conn: c, ctx: ctx, exec: exec, call: call}
+	p := program{conn: c, ctx: ctx, work: work, exec: exec, call: call}
 	returned := false
 	defer func() { db.giveBack(c, !returned || p.broken) }()
 	fresh := c.fresh
@@ -95,8 +117,8 @@ func (db *DB) try(ctx context.Context, exec *abi.SQLExec, call *capability.Call)
 	return reply, failure, p.lost && !fresh || p.stray || p.stale
 }
 
-// lend returns a connection that nobody else uses.
-func (db *DB) lend(ctx context.Context) (*conn, *abi.Error) {
+// lend returns a connection that nobody else uses; work is ctx as watch returns it.
+func (db *DB) lend(ctx, work context.Context) (*conn, *abi.Error) {
 	select {
 	case <-db.closing:
 		return nil, newError(abi.CodeUnavailable, sentenceClosed)
@@ -124,7 +146,7 @@ func (db *DB) lend(ctx context.Context) (*conn, *abi.Error) {
 		return c, nil
 	}
 	db.mu.Unlock()
-	c, failure := db.connect(ctx)
+	c, failure := db.connect(ctx, work)
 	if failure != nil {
 		<-db.slots
 	}
@@ -172,8 +194,8 @@ func (db *DB) close(c *conn) {
 }
 
 // connect makes a connection.
-func (db *DB) connect(ctx context.Context) (*conn, *abi.Error) {
-	c, err := open(ctx, db.config, &db.opts)
+func (db *DB) connect(ctx, work context.Context) (*conn, *abi.Error) {
+	c, err := open(work, db.config, &db.opts)
 	if err != nil && ctx.Err() != nil {
 		return nil, ended(ctx, "while the database was connected to")
 	}
@@ -228,12 +250,14 @@ func (db *DB) Close() error {
 // Info implements capability.Database.
 func (db *DB) Info(ctx context.Context) (capability.DatabaseInfo, error) {
 	info := capability.DatabaseInfo{Driver: "postgres", Path: where(db.config)}
-	c, failure := db.lend(ctx)
+	work, done := watch(ctx)
+	defer done()
+	c, failure := db.lend(ctx, work)
 	if failure != nil {
 		return info, fmt.Errorf("inspecting database %q: %w", info.Path, failure)
 	}
 	defer db.giveBack(c, false)
-	version, synchronous, err := c.describe(ctx)
+	version, synchronous, err := c.describe(work)
 	if err != nil {
 		return info, fmt.Errorf("inspecting database %q: %w", info.Path, err)
 	}

@@ -21,6 +21,7 @@ const commitTime = 10 * time.Second
 type program struct {
 	conn    *conn
 	ctx     context.Context //nolint:containedctx // lives for one call of Exec
+	work    context.Context //nolint:containedctx // the same, for pgconn
 	exec    *abi.SQLExec
 	call    *capability.Call
 	pipe    *pgconn.Pipeline
@@ -45,7 +46,7 @@ func (p *program) run() (*abi.SQLExecReply, *abi.Error) {
 	// Which row of them? The forms mean the same, so row by row it ends at that row. A statement for
 	// many rows may also have been too narrow: two rows of a batch that are about the same row of a
 	// table are one after the other here.
-	again := program{conn: p.conn, ctx: p.ctx, exec: p.exec, call: p.call, byRow: true}
+	again := program{conn: p.conn, ctx: p.ctx, work: p.work, exec: p.exec, call: p.call, byRow: true}
 	reply, second := again.attempt()
 	p.broken, p.lost, p.stray, p.stale = again.broken, again.lost, again.stray, again.stale
 	return reply, second
@@ -53,7 +54,7 @@ func (p *program) run() (*abi.SQLExecReply, *abi.Error) {
 
 // attempt runs the steps in a transaction and ends it.
 func (p *program) attempt() (*abi.SQLExecReply, *abi.Error) {
-	p.pipe = p.conn.pg.StartPipeline(p.ctx)
+	p.pipe = p.conn.pg.StartPipeline(p.work)
 	p.conn.queue = p.conn.queue[:0]
 	finished := false
 	defer func() {
