@@ -1,0 +1,411 @@
+package adapter_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/internal/pgtest"
+)
+
+// openLedger opens the PostgreSQL ledger until the test ends.
+func openLedger(t *testing.T, rt *plugin.Runtime, dsn string) store.Ledger {
+	t.Helper()
+	l, err := openPostgres(t.Context(), rt, dsn, "public")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// numbered is a driver that appends entries that count, all of one time.
+type numbered struct {
+	l    store.Ledger
+	key  store.Key
+	head store.Head
+	next int64
+}
+
+func claim(ctx context.Context, l store.Ledger, name, id string) (*numbered, error) {
+	n := &numbered{l: l, key: store.Key{Name: name, SandboxID: id}}
+	var err error
+	for { // a claim may be made again
+		n.head, err = l.OpenLedger(ctx, n.key)
+		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknownOutcome) || ctx.Err() != nil {
+			return n, err
+		}
+	}
+}
+
+// append writes so many entries in one segment; what may be sent again is sent again.
+func (n *numbered) append(ctx context.Context, count int) error {
+	s := store.Segment{Key: n.key, Epoch: n.head.Epoch, Previous: n.head.Hash, Leaves: make([]byte, 32*count)}
+	copy(s.ID[:], fmt.Sprintf("%016d", n.next))
+	copy(s.Hash[:], fmt.Sprintf("%032d", n.next))
+	for range count {
+		s.Entries = append(s.Entries, store.Entry{
+			TS: 1000, Name: n.key.Name, SandboxID: n.key.SandboxID, StepIndex: n.next, Event: "exec.output", Payload: json.RawMessage(`{"a":1}`),
+		})
+		n.next++
+	}
+	for {
+		err := n.l.Append(ctx, &store.Batch{Segments: []store.Segment{s}})
+		switch {
+		case err == nil:
+			n.head.Hash = append([]byte{}, s.Hash[:]...)
+			return nil
+		case ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknownOutcome):
+			return err
+		}
+	}
+}
+
+// check reads a sandbox and wants every number once and in order.
+func (n *numbered) check(ctx context.Context) error {
+	var opts store.ReadOptions
+	want, last := int64(0), int64(0)
+	for {
+		page, err := n.l.Read(ctx, n.key, opts)
+		if errors.Is(err, store.ErrUnavailable) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Entries {
+			e := &page.Entries[i]
+			if e.StepIndex != want || e.ID <= last {
+				return fmt.Errorf("%s: entry %d (id %d after %d) stands where %d should", n.key, e.StepIndex, e.ID, last, want)
+			}
+			want, last = want+1, e.ID
+		}
+		if opts.Cursor = page.Cursor; !page.More {
+			break
+		}
+	}
+	if want != n.next {
+		return fmt.Errorf("%s: %d entries, %d were acknowledged", n.key, want, n.next)
+	}
+	return nil
+}
+
+// TestPostgresMigrations lets four hosts make the schema of a reference's old ledger at once.
+func TestPostgresMigrations(t *testing.T) {
+	t.Parallel()
+	name, dsn := pgtest.Server(t).Database(t)
+	admin := pgtest.Server(t).Conn(t, name)
+	_, err := admin.Exec(t.Context(), strings.ReplaceAll(reference, "{}", "public")+`;
+		ALTER TABLE alineo_events OWNER TO alineo;
+		CREATE INDEX alineo_events_sandbox_id ON alineo_events(sandbox_id); CREATE INDEX alineo_events_name ON alineo_events(name);
+		INSERT INTO alineo_events(sandbox_id, name, step_idx, event, payload, ts)
+		SELECT 's' || i, 'old', -1, e, '{"runId":"r"}', i FROM generate_series(1, 2000) i, unnest(ARRAY['sandbox_created', 'exec_complete', 'mine']) e`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := newRuntime(t)
+	var group sync.WaitGroup
+	start := make(chan struct{})
+	for range 4 {
+		l := openLedger(t, rt, dsn)
+		group.Go(func() {
+			<-start
+			details, err := l.FindSandbox(t.Context(), "s77")
+			if err != nil || details.ExecCount != 1 || details.RunID != "r" {
+				t.Errorf("%+v, %v", details, err)
+			}
+		})
+	}
+	close(start)
+	group.Wait()
+	var events string
+	var indexes int
+	err = admin.QueryRow(t.Context(), `SELECT (SELECT string_agg(DISTINCT event, ' ' ORDER BY event) FROM alineo_events),
+		(SELECT count(*) FROM pg_indexes WHERE indexname IN ('alineo_events_sandbox_id', 'alineo_events_name'))`).Scan(&events, &indexes)
+	if err != nil || events != "exec.completed mine sandbox.created" || indexes != 0 {
+		t.Errorf("events %q, old indexes %d, %v", events, indexes, err)
+	}
+	if _, err := admin.Exec(t.Context(), "UPDATE alineo_host_schema SET version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openLedger(t, rt, dsn).FindSandbox(t.Context(), "s77"); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 99") {
+		t.Errorf("a newer schema: %v", err)
+	}
+}
+
+// TestPostgresTerminated cuts connections off again and again while a driver appends.
+func TestPostgresTerminated(t *testing.T) {
+	t.Parallel()
+	name, dsn := pgtest.Server(t).Database(t)
+	admin := pgtest.Server(t).Conn(t, name)
+	n, err := claim(t.Context(), openLedger(t, newRuntime(t), dsn), "run", "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		for i := range 150 {
+			if err := n.append(t.Context(), 1+i%40); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	cut := 0
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := n.check(t.Context()); err != nil {
+				t.Error(err)
+			}
+			t.Logf("%d connections were cut off", cut)
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		tag, err := admin.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut += int(tag.RowsAffected())
+	}
+}
+
+// cutter is a server between the host and PostgreSQL that cuts one connection at its next COMMIT.
+type cutter struct {
+	listener net.Listener
+	target   string
+	mode     atomic.Int32
+	cuts     atomic.Int32
+}
+
+const (
+	cutBefore int32 = 1 + iota // COMMIT never reaches PostgreSQL
+	cutAfter                   // it does, and the answer is lost
+)
+
+func newCutter(t *testing.T, server *pgtest.Cluster) *cutter {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cutter{listener: listener, target: fmt.Sprintf("127.0.0.1:%d", server.Port)}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.serve(client)
+		}
+	}()
+	return c
+}
+
+func (c *cutter) serve(client net.Conn) {
+	server, err := net.Dial("tcp", c.target)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	var mute atomic.Bool
+	answered := make(chan struct{}, 1)
+	go func() {
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(buffer)
+			if mute.Load() {
+				answered <- struct{}{}
+				return
+			}
+			if n > 0 {
+				_, _ = client.Write(buffer[:n])
+			}
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+		}
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buffer)
+		if bytes.Contains(buffer[:n], []byte("COMMIT\x00")) && buffer[0] == 'Q' {
+			if mode := c.mode.Swap(0); mode != 0 {
+				c.cuts.Add(1)
+				if mode == cutAfter {
+					mute.Store(true)
+					_, _ = server.Write(buffer[:n])
+					<-answered
+				}
+				_ = client.Close()
+				_ = server.Close()
+				return
+			}
+		}
+		if n > 0 {
+			_, _ = server.Write(buffer[:n])
+		}
+		if err != nil {
+			_ = server.Close()
+			return
+		}
+	}
+}
+
+// TestPostgresCutAtCommit loses the connection on either side of a COMMIT.
+func TestPostgresCutAtCommit(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	name, _ := server.Database(t)
+	proxy := newCutter(t, server)
+	port := proxy.listener.Addr().(*net.TCPAddr).Port
+	dsn := fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", pgtest.Role, port, name)
+	n, err := claim(t.Context(), openLedger(t, newRuntime(t), dsn), "run", "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int32(10) {
+		if err := n.append(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		proxy.mode.Store(cutBefore + i%2)
+		s := store.Segment{Key: n.key, Epoch: n.head.Epoch, Previous: n.head.Hash, Leaves: make([]byte, 32), Entries: []store.Entry{
+			{TS: 1000, Name: "run", SandboxID: "id", StepIndex: n.next, Event: "e"},
+		}}
+		s.ID[0], s.Hash[0] = byte(i+1), byte(i+1)
+		err := n.l.Append(t.Context(), &store.Batch{Segments: []store.Segment{s}})
+		if !errors.Is(err, store.ErrUnknownOutcome) {
+			t.Errorf("cut %d: %v, want an unknown outcome", cutBefore+i%2, err)
+		}
+		if err := n.l.Append(t.Context(), &store.Batch{Segments: []store.Segment{s}}); err != nil {
+			t.Errorf("again after cut %d: %v", cutBefore+i%2, err)
+		}
+		n.next++
+		n.head.Hash = append([]byte{}, s.Hash[:]...)
+	}
+	if got := proxy.cuts.Load(); got != 10 {
+		t.Errorf("%d cuts", got)
+	}
+	if err := n.check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+const (
+	processes = 4
+	sandboxes = 8
+	rounds    = 30
+)
+
+// writerProcess drives some sandboxes and returns the exit code.
+func writerProcess(dsn, name string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	err := func() error {
+		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: os.Getenv("ALINEO_TEST_CACHE")})
+		if err != nil {
+			return err
+		}
+		l, err := openPostgres(ctx, rt, dsn, "public")
+		if err != nil {
+			return err
+		}
+		failures := make(chan error, sandboxes)
+		for i := range sandboxes {
+			go func() {
+				n, err := claim(ctx, l, name, fmt.Sprint(i))
+				for round := 0; err == nil && round < rounds; round++ {
+					err = n.append(ctx, 1+round%7)
+				}
+				failures <- err
+			}()
+		}
+		for range sandboxes {
+			err = errors.Join(err, <-failures)
+		}
+		return errors.Join(err, l.Close(ctx), rt.Close(ctx))
+	}()
+	if err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		return 1
+	}
+	return 0
+}
+
+// TestPostgresManyProcesses lets processes write to one database while all of it is followed: order
+// holds for each sandbox, and who follows misses nothing.
+func TestPostgresManyProcesses(t *testing.T) {
+	t.Parallel()
+	_, dsn := pgtest.Server(t).Database(t)
+	l := openLedger(t, newRuntime(t), dsn)
+	cache := t.TempDir()
+	finished := make(chan error, processes)
+	for i := range processes {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], fmt.Sprintf("process-%d", i)) //nolint:gosec // this test
+		cmd.Env = append(os.Environ(), childEnv+"="+dsn, "ALINEO_TEST_CACHE="+cache)
+		go func() {
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			finished <- err
+		}()
+	}
+	const total = processes * sandboxes * (rounds/7*28 + 3) // 1 to 7 entries, over and over, and then 1 and 2
+	seen := make(map[int64]bool)
+	next := make(map[string]int64)
+	var cursor []byte
+	running := processes
+	for running > 0 || len(seen) < total {
+		select {
+		case err := <-finished:
+			if running--; err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+		done := running == 0
+		page, err := l.ReadAll(t.Context(), store.ReadOptions{Cursor: cursor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Entries {
+			e := &page.Entries[i]
+			key := e.Name + "/" + e.SandboxID
+			if seen[e.ID] || e.StepIndex != next[key] {
+				t.Fatalf("%s: entry %d follows %d", key, e.StepIndex, next[key]-1)
+			}
+			seen[e.ID] = true
+			next[key]++
+		}
+		cursor = page.Cursor
+		if done && len(page.Entries) == 0 {
+			break
+		}
+	}
+	if len(seen) != total || len(next) != processes*sandboxes {
+		t.Errorf("%d entries of %d sandboxes were followed, want %d of %d", len(seen), len(next), total, processes*sandboxes)
+	}
+}
