@@ -182,13 +182,14 @@ func (h *Host) LedgerText() string {
 	if len(h.loaded) == 0 {
 		return "the program's own store"
 	}
-	for _, db := range slices.Sorted(maps.Keys(h.cfg.Plugins[name].SQL)) {
-		grant := h.cfg.Plugins[name].SQL[db]
-		place := grant.Path
-		if grant.Driver == config.Postgres {
-			place = postgres.Where(grant.DSN.Reveal())
-		}
-		return fmt.Sprintf("%s (plugin %s)", place, name)
+	granted := h.cfg.Plugins[name].SQL
+	if len(granted) == 0 {
+		return "plugin " + name
 	}
-	return "plugin " + name
+	grant := granted[slices.Min(slices.Collect(maps.Keys(granted)))]
+	place := grant.Path
+	if grant.Driver == config.Postgres {
+		place = postgres.Where(grant.DSN.Reveal())
+	}
+	return fmt.Sprintf("%s (plugin %s)", place, name)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,11 +21,13 @@ func newVersion(a *app) *cobra.Command {
 			if a.out.json {
 				return a.out.data(v)
 			}
-			text := fmt.Sprintf("alineo-host %s (abi %d, %s, %s/%s)\n", v.Host, v.ABI, v.Go, runtime.GOOS, runtime.GOARCH)
-			for _, p := range v.Plugins {
-				text += fmt.Sprintf("bundled plugin %s, sha256 %s\n", p.Name, p.SHA256)
+			lines := []string{
+				fmt.Sprintf("alineo-host %s (abi %d, %s, %s/%s)", v.Host, v.ABI, v.Go, runtime.GOOS, runtime.GOARCH),
 			}
-			return a.out.printf("%s", text)
+			for _, p := range v.Plugins {
+				lines = append(lines, fmt.Sprintf("bundled plugin %s, sha256 %s", p.Name, p.SHA256))
+			}
+			return a.out.printf("%s\n", strings.Join(lines, "\n"))
 		},
 	}
 }

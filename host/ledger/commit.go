@@ -107,8 +107,8 @@ func (w *Writer) commit(parts []*part) {
 			return
 		}
 		if !w.until.IsZero() && time.Now().After(w.until) {
-			w.miss(parts, fmt.Errorf("%w: the ledger takes too long to say which entries it refuses: %v", //nolint:errorlint // so as not to be two things
-				store.ErrUnavailable, w.refusal))
+			w.miss(parts, fmt.Errorf("%w: the ledger takes too long to say which entries it refuses: %s",
+				store.ErrUnavailable, w.refusal.Error())) // its text only: it is not two things
 			return
 		}
 		result, err := w.send(parts)
