@@ -24,7 +24,7 @@ import (
 // runtime of all tests: compiling a standard-Go guest takes half a second once.
 func newRuntime(tb testing.TB) *plugin.Runtime {
 	tb.Helper()
-	rt, err := plugin.NewRuntime(context.Background(), plugin.RuntimeOptions{CacheDir: tb.TempDir()})
+	rt, err := plugin.NewRuntime(context.Background(), plugin.RuntimeOptions{CacheDir: compiled})
 	if err != nil {
 		tb.Fatal(err)
 	}
