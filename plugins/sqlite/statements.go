@@ -6,6 +6,9 @@ const (
 	isClosed     = `event IN ('sandbox.closed', 'sandbox_closed')`
 	isCompleted  = `event IN ('exec.completed', 'exec_complete')`
 	isCheckpoint = `event IN ('sandbox.checkpoint_created', 'checkpoint_created', 'snapshot')`
+
+	// Others may have put a text where a time belongs, which SQLite keeps; listings pass such rows over.
+	isTimed = `typeof(ts) = 'integer'`
 )
 
 const (
@@ -97,12 +100,12 @@ func detailsSQL(scope string) string {
 	return `SELECT name, sandbox_id, CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END AS status,
   started, closed, execs, coalesce(run_id, sandbox_id) AS run_id, resource_id, team_id, parent, created_id
  FROM (SELECT c.*,
-  (SELECT max(ts) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + isClosed + `) AS closed,
+  (SELECT max(ts) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + isClosed + ` AND ` + isTimed + `) AS closed,
   (SELECT count(*) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + isCompleted + `) AS execs
   FROM (SELECT name, sandbox_id, min(ts) AS started, max(id) AS created_id,
     max(CAST(json_extract(doc, '$.runId') AS TEXT)) AS run_id, max(CAST(json_extract(doc, '$.resourceId') AS TEXT)) AS resource_id,
     max(CAST(json_extract(doc, '$.teamId') AS TEXT)) AS team_id, max(CAST(json_extract(doc, '$.parentSandboxId') AS TEXT)) AS parent
    FROM (SELECT id, name, sandbox_id, ts, CASE WHEN json_valid(payload) THEN payload ELSE '{}' END AS doc
-    FROM alineo_events WHERE ` + isCreated + ` AND ` + scope + `)
+    FROM alineo_events WHERE ` + isCreated + ` AND ` + isTimed + ` AND ` + scope + `)
    GROUP BY name, sandbox_id) c)`
 }
