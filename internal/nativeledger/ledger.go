@@ -118,6 +118,9 @@ func (l *Ledger) OpenLedger(ctx context.Context, key store.Key) (store.Head, err
 func (l *Ledger) DeleteSandbox(ctx context.Context, key store.Key) (uint64, error) {
 	var rows int64
 	err := l.write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(sqlTombstone, key.Name, key.SandboxID); err != nil {
+			return err
+		}
 		result, err := tx.Exec(sqlDeleteEvents, key.Name, key.SandboxID)
 		if err != nil {
 			return err

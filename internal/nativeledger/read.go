@@ -50,13 +50,7 @@ func (l *Ledger) ReadAll(ctx context.Context, opts store.ReadOptions) (store.Pag
 
 // page runs a query with one more parameter, the limit.
 func (l *Ledger) page(ctx context.Context, opts store.ReadOptions, query string, args ...any) (store.Page, error) {
-	limit, maxBytes := opts.Limit, opts.MaxBytes
-	if limit <= 0 {
-		limit = pageRows
-	}
-	if maxBytes <= 0 {
-		maxBytes = pageBytes
-	}
+	limit, maxBytes := bounds(opts)
 	page := store.Page{Cursor: opts.Cursor}
 	if err := ctx.Err(); err != nil {
 		return page, err

@@ -47,7 +47,18 @@ var schema = [...]string{
   leaves     BLOB    NOT NULL,
   PRIMARY KEY (name, sandbox_id, last_id)
 ) WITHOUT ROWID`,
+	`CREATE TABLE IF NOT EXISTS alineo_host_tombstones (
+  name       TEXT    NOT NULL,
+  sandbox_id TEXT    NOT NULL,
+  entries    INTEGER NOT NULL,
+  hash       BLOB    NOT NULL,
+  deleted_at INTEGER NOT NULL,
+  PRIMARY KEY (name, sandbox_id)
+) WITHOUT ROWID`,
 }
+
+// schemaVersion is the version of the product's tables that these are like.
+const schemaVersion = 1
 
 // migrate makes what is missing. Old event names are left alone: readers know both spellings.
 func migrate(ctx context.Context, db *sql.DB) error {
@@ -120,6 +131,12 @@ const (
  AND (?8 IS NULL OR (started, created_id) < (?8, ?9))
  ORDER BY started DESC, created_id DESC LIMIT ?10`
 
+	sqlTombstone = `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
+ SELECT ?1, ?2, n, coalesce((SELECT hash FROM alineo_host_heads WHERE name = ?1 AND sandbox_id = ?2), x''),
+  CAST(unixepoch('subsec') * 1000 AS INTEGER)
+ FROM (SELECT count(*) AS n FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2) WHERE n > 0
+ ON CONFLICT(name, sandbox_id) DO UPDATE SET
+  entries = entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`
 	sqlDeleteEvents   = `DELETE FROM alineo_events WHERE name = ? AND sandbox_id = ?`
 	sqlDeleteSegments = `DELETE FROM alineo_host_segments WHERE name = ? AND sandbox_id = ?`
 	// The head stays, with its epoch moved on, so that no driver from before can write.
@@ -132,4 +149,33 @@ const (
 	sqlDeleteEnvironment = `DELETE FROM alineo_environments WHERE name = ?`
 	sqlSaveEnvironment   = `INSERT INTO alineo_environments(` + environmentColumns + `) VALUES (?, ?, ?, ?)
  ON CONFLICT(name) DO UPDATE SET snapshot_id = excluded.snapshot_id, image = excluded.image, built_at = excluded.built_at`
+
+	// Of the entries it reads the first of each sandbox (without the pluses, which take the affinity away,
+	// SQLite would use the index for the name only and walk over all that a name has). The empty key, which is no sandbox's, is before
+	// all others.
+	sqlListHeads = `WITH RECURSIVE known(name, sandbox_id) AS (
+  SELECT * FROM (SELECT name, sandbox_id FROM alineo_events WHERE (name, sandbox_id) > (?1, ?2)
+   ORDER BY name, sandbox_id, ts, id LIMIT 1)
+  UNION ALL
+  SELECT e.name, e.sandbox_id FROM known CROSS JOIN alineo_events e WHERE e.id = (SELECT n.id FROM alineo_events n
+   WHERE (n.name, n.sandbox_id) > (+known.name, +known.sandbox_id) ORDER BY n.name, n.sandbox_id, n.ts, n.id LIMIT 1)
+  LIMIT ?3)
+ SELECT k.name, k.sandbox_id, coalesce(epoch, 0), coalesce(hash, x''), coalesce(segment_id, x''), coalesce(entries, 0), coalesce(max_ts, 0)
+ FROM (SELECT name, sandbox_id FROM known UNION SELECT * FROM (SELECT name, sandbox_id FROM alineo_host_heads
+   WHERE (name, sandbox_id) > (?1, ?2) AND entries > 0 ORDER BY name, sandbox_id LIMIT ?3)) k
+ LEFT JOIN alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
+ ORDER BY k.name, k.sandbox_id LIMIT ?3`
+	sqlListSegments = `SELECT first_id, last_id, segment_id, previous, hash, leaves FROM alineo_host_segments
+ WHERE name = ? AND sandbox_id = ? AND last_id > ? ORDER BY last_id LIMIT ?`
+	sqlListTombstones = `SELECT name, sandbox_id, entries, hash, deleted_at FROM alineo_host_tombstones
+ WHERE (name, sandbox_id) > (?, ?) ORDER BY name, sandbox_id LIMIT ?`
+	// A time that is none counts as an entry without one.
+	sqlUsage = `SELECT count(*), coalesce(sum(coalesce(octet_length(payload), 0) + coalesce(octet_length(error), 0)), 0),
+ coalesce(min(ts) FILTER (WHERE typeof(ts) = 'integer'), 0), coalesce(max(ts) FILTER (WHERE typeof(ts) = 'integer'), 0),
+ count(*) FILTER (WHERE ` + isCreated + `) > 0, count(*) FILTER (WHERE ` + isClosed + `) > 0
+ FROM alineo_events WHERE name = ? AND sandbox_id = ?`
+	// Counting is reading an index from end to end: not for large tables.
+	sqlStats = `SELECT CASE WHEN (SELECT coalesce(max(id), 0) FROM alineo_events) - (SELECT coalesce(min(id), 0) FROM alineo_events) < 5000000
+  THEN (SELECT count(*) FROM alineo_events) ELSE -1 END,
+ (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)`
 )
