@@ -17,7 +17,8 @@
 // its configuration. Until then it has no capabilities. Further instances are started on demand and
 // go through the same.
 //
-// Each plugin has an engine of its own, so that closing it gives everything back. Machine code is
+// Each plugin has an engine of its own, so that closing it gives everything back; who needs many
+// plugins of one module makes the code once with [Runtime.Compile]. Machine code is
 // kept in the cache directory, which several processes may share; without one, or when it cannot be
 // used, modules are compiled in each process.
 //

@@ -37,6 +37,7 @@ type Spec struct {
 	Config      json.RawMessage // its configuration, a JSON object; empty: {}
 	HostVersion string
 	Features    []string // abilities of the host, for configure
+	Module      *Module  // made by Compile, in the place of Wasm and SHA256; nil: none
 }
 
 // Load verifies, meters, compiles, starts and configures a plugin. What it returns is ready, and must
@@ -55,6 +56,26 @@ func (r *Runtime) Load(ctx context.Context, spec Spec) (*Plugin, error) {
 }
 
 func (p *Plugin) load(ctx context.Context, spec Spec) *Error {
+	failure := p.build(ctx, spec)
+	if failure != nil {
+		return failure
+	}
+	if failure = p.begin(ctx); failure != nil {
+		if err := p.closeEngine(context.WithoutCancel(ctx)); err != nil {
+			p.logger.Warn("closing a plugin that did not load", "plugin", p.name, "err", err)
+		}
+	}
+	return failure
+}
+
+// build makes the plugin's engine, or takes that of a Module.
+func (p *Plugin) build(ctx context.Context, spec Spec) *Error {
+	if f := p.prepare(spec); f != nil {
+		return p.fault(0, f)
+	}
+	if spec.Module != nil {
+		return p.share(spec.Module)
+	}
 	if f := p.verify(spec); f != nil {
 		return p.fault(0, f)
 	}
@@ -75,17 +96,11 @@ func (p *Plugin) load(ctx context.Context, spec Spec) *Error {
 		return p.fault(0, f)
 	}
 	p.engine = engine
-	failure := p.begin(ctx)
-	if failure != nil {
-		if err := engine.close(context.WithoutCancel(ctx)); err != nil {
-			p.logger.Warn("closing a plugin that did not load", "plugin", p.name, "err", err)
-		}
-	}
-	return failure
+	return nil
 }
 
-// verify checks what can be checked without looking into the module.
-func (p *Plugin) verify(spec Spec) *fault {
+// prepare checks everything but the module.
+func (p *Plugin) prepare(spec Spec) *fault {
 	if spec.Name == "" {
 		return faultf(KindLoad, "a plugin needs a name")
 	}
@@ -94,14 +109,19 @@ func (p *Plugin) verify(spec Spec) *fault {
 		return &fault{kind: KindLoad, err: err}
 	}
 	p.limits = limits
-	if size := int64(len(spec.Wasm)); size > limits.MaxModule {
-		return faultf(KindTooLarge, "the module has %d bytes, limits.max_module allows %d", size, limits.MaxModule)
+	if len(spec.Config) > 0 && (!json.Valid(spec.Config) || !bytes.HasPrefix(bytes.TrimSpace(spec.Config), []byte{'{'})) {
+		return faultf(KindConfig, "its configuration is not a JSON object")
+	}
+	return nil
+}
+
+// verify checks what can be checked without looking into the module.
+func (p *Plugin) verify(spec Spec) *fault {
+	if size := int64(len(spec.Wasm)); size > p.limits.MaxModule {
+		return faultf(KindTooLarge, "the module has %d bytes, limits.max_module allows %d", size, p.limits.MaxModule)
 	}
 	if !meter.IsModule(spec.Wasm) {
 		return faultf(KindLoad, "%s", notAModule(spec.Wasm))
-	}
-	if len(spec.Config) > 0 && (!json.Valid(spec.Config) || !bytes.HasPrefix(bytes.TrimSpace(spec.Config), []byte{'{'})) {
-		return faultf(KindConfig, "its configuration is not a JSON object")
 	}
 	sum := sha256.Sum256(spec.Wasm)
 	p.digest = hex.EncodeToString(sum[:])

@@ -30,6 +30,7 @@ type Plugin struct {
 	features    []string
 	stats       meter.Stats
 	engine      *engine
+	shared      bool // the engine is a Module's
 	manifest    abi.Manifest
 	guestLog    guestLog
 	pool        pool
@@ -241,7 +242,7 @@ func (p *Plugin) release(ctx context.Context, empty <-chan struct{}) {
 		}
 		inst.destroy()
 	}
-	if err := p.engine.close(ctx); err != nil {
+	if err := p.closeEngine(ctx); err != nil {
 		errs = append(errs, p.fail(0, KindClosed, false, err))
 	}
 	p.abort()
