@@ -74,13 +74,6 @@ func (h *Host) connect(ctx context.Context) (*opensandbox.Client, *engine.Engine
 	return wire, eng, nil
 }
 
-func (h *Host) engineOptions() engine.Options {
-	return engine.Options{
-		DataDir: h.cfg.Engine.Data, Logger: h.log.Named("engine"), AllowReduced: h.cfg.Engine.AllowReduced,
-		Isolation: h.cfg.Engine.Isolation, Images: h.cfg.Engine.Images, InitPath: h.cfg.Engine.Init,
-	}
-}
-
 func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, error) {
 	var key ledger.DigestKey
 	if h.cfg.Ledger.DigestKey.IsSet() {

@@ -116,6 +116,12 @@ type Engine struct {
 	Isolation string `toml:"isolation"`
 	// Init is an alineo-host binary that can start a sandbox's first process; empty: this program.
 	Init string `toml:"init,path"`
+	// Listen is where `alineo-host engine` serves OpenSandbox clients, host:port.
+	Listen string `toml:"listen"`
+	// Metrics is where `alineo-host engine` serves Prometheus, host:port; empty: nowhere.
+	Metrics string `toml:"metrics"`
+	// APIKey is what clients of `alineo-host engine` must send; empty: none, on loopback only.
+	APIKey Secret `toml:"api_key"`
 	// Images maps image names to what they are, which so far is HostImage.
 	Images map[string]string `toml:"images"`
 }

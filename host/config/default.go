@@ -8,7 +8,7 @@ func Default() *Config {
 	c := &Config{
 		Sandbox: Sandbox{URL: Embedded, Image: HostImage},
 		Ledger:  Ledger{Plugin: SQLite},
-		Engine:  Engine{Data: "~/.local/share/alineo-host", Isolation: "auto"},
+		Engine:  Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080"},
 		Log:     Log{Level: "info"},
 		dir:     ".",
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -241,11 +243,25 @@ func (k *checker) engine() {
 		k.addf("engine.data", "the path is empty")
 	}
 	k.oneOf("engine.isolation", k.Engine.Isolation, "auto", "namespaces", "reduced", "none")
+	k.address("engine.listen", k.Engine.Listen)
+	if k.Engine.Metrics != "" {
+		k.address("engine.metrics", k.Engine.Metrics)
+	}
 	for _, name := range sortedKeys(k.Engine.Images) {
 		key := toml.Key{"engine", "images", name}.String()
 		if value := k.Engine.Images[name]; value != HostImage {
 			k.addf(key, "%s is not %q%s: the engine knows no other image in this version",
 				k.shown(key, value), HostImage, didYouMean(value, []string{HostImage}))
 		}
+	}
+}
+
+func (k *checker) address(key, value string) {
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		k.addf(key, "%q is not an address to listen on (host:port, for example 127.0.0.1:8080)", value)
 	}
 }

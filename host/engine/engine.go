@@ -26,6 +26,7 @@ type Engine struct {
 	log       hclog.Logger
 	socket    string
 	transport *http.Transport
+	metrics   *requestMetrics
 
 	mu     sync.Mutex
 	owner  *owner // nil: another process serves
@@ -49,7 +50,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the engine: %w", err)
 	}
-	e := &Engine{opts: opts, log: opts.Logger, socket: filepath.Join(opts.DataDir, socketFile)}
+	e := &Engine{opts: opts, log: opts.Logger, socket: filepath.Join(opts.DataDir, socketFile), metrics: newRequestMetrics()}
 	e.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) },
 		// A connection is cheap here, and one that is kept may belong to a
@@ -94,7 +95,7 @@ func (e *Engine) Handler() http.Handler {
 		FlushInterval: -1,
 		ErrorLog:      e.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return e.metrics.wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
 		o := e.owner
 		e.mu.Unlock()
@@ -104,7 +105,7 @@ func (e *Engine) Handler() http.Handler {
 		}
 		_ = http.NewResponseController(w).EnableFullDuplex() // an answer may come before the request's end
 		lifecycle.Guard(e.opts.APIKey, relay).ServeHTTP(w, r)
-	})
+	}))
 }
 
 // patience is how long a data directory may be locked without being served.
@@ -154,7 +155,7 @@ func (e *Engine) serve(ctx context.Context) error {
 	case e.owner != nil:
 		return nil
 	}
-	o, err := newOwner(ctx, e.opts, e.socket)
+	o, err := newOwner(ctx, e.opts, e.socket, e.metrics)
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,22 @@ func (o Options) resolve() (Options, error) {
 
 // dataDir makes the data directory and names it without links.
 func dataDir(dir string) (string, error) {
+	dir, err := namedDataDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making data directory: %w", err)
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("data directory %q: %w", dir, err)
+	}
+	return resolved, nil
+}
+
+// namedDataDir is the data directory's absolute path, whether it is there or not.
+func namedDataDir(dir string) (string, error) {
 	if dir == "" {
 		base := os.Getenv("XDG_DATA_HOME")
 		if !filepath.IsAbs(base) {
@@ -91,12 +107,5 @@ func dataDir(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("data directory %q: %w", dir, err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("making data directory: %w", err)
-	}
-	resolved, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", fmt.Errorf("data directory %q: %w", dir, err)
-	}
-	return resolved, nil
+	return dir, nil
 }

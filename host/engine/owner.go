@@ -30,6 +30,7 @@ type owner struct {
 	public  http.Handler // with the API key
 	server  *http.Server
 	socket  string
+	counts  *requestMetrics
 	served  chan struct{}
 	conns   unusedConns
 }
@@ -54,12 +55,12 @@ func (e *heldError) Error() string {
 	return fmt.Sprintf("data directory %s is held by process %d since %s", e.dir, e.by.Pid, e.by.Since.Format(time.RFC3339))
 }
 
-func newOwner(ctx context.Context, opts Options, socket string) (*owner, error) {
+func newOwner(ctx context.Context, opts Options, socket string, counts *requestMetrics) (*owner, error) {
 	lock, err := takeLock(opts.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{lock: lock, socket: socket, served: make(chan struct{})}
+	o := &owner{lock: lock, socket: socket, counts: counts, served: make(chan struct{})}
 	if err := o.start(ctx, opts); err != nil {
 		o.release()
 		return nil, err
@@ -103,7 +104,7 @@ func (o *owner) start(ctx context.Context, opts Options) (err error) {
 func (o *owner) serve(l net.Listener, quiet *log.Logger) {
 	// No timeouts on bodies: streams last as long as commands do.
 	o.server = &http.Server{
-		Handler: lifecycle.NewServer(o.manager), ReadHeaderTimeout: 30 * time.Second,
+		Handler: o.counts.wrap(lifecycle.NewServer(o.manager)), ReadHeaderTimeout: 30 * time.Second,
 		ConnState: o.conns.note, ErrorLog: quiet,
 	}
 	go func() {

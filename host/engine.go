@@ -1,0 +1,47 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/engine"
+)
+
+// EngineOptions are the options of the embedded engine that cfg describes. A nil log is silence.
+func EngineOptions(cfg *config.Config, log hclog.Logger) engine.Options {
+	opts := engine.Options{
+		DataDir: cfg.Engine.Data, AllowReduced: cfg.Engine.AllowReduced,
+		Isolation: cfg.Engine.Isolation, Images: cfg.Engine.Images, InitPath: cfg.Engine.Init,
+		APIKey: cfg.Engine.APIKey.Reveal(),
+	}
+	if log != nil {
+		opts.Logger = log.Named("engine")
+	}
+	return opts
+}
+
+func (h *Host) engineOptions() engine.Options { return EngineOptions(h.cfg, h.log) }
+
+// closeEngineWithin bounds what an engine that stops serving waits for.
+const closeEngineWithin = 15 * time.Second
+
+// ServeEngine serves the embedded engine alone, without a ledger, until ctx ends. Sandboxes go on
+// after it.
+func ServeEngine(ctx context.Context, cfg *config.Config, listen engine.ListenOptions) error {
+	e, err := engine.Open(ctx, EngineOptions(cfg, newLogger(cfg.Log)))
+	if err != nil {
+		return err // it says already what was opened
+	}
+	err = e.Listen(ctx, listen)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeEngineWithin)
+	defer cancel()
+	if closeErr := e.Close(closing); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("stopping: %w", closeErr))
+	}
+	return err
+}
