@@ -106,7 +106,7 @@ func (l *Ledger) Stats(ctx context.Context) (store.Stats, error) {
 // large its row was.
 func (l *Ledger) list(ctx context.Context, opts store.ReadOptions, scan func(*sql.Rows) (int64, error), query string, args ...any) (more bool, err error) {
 	limit, maxBytes := bounds(opts)
-	if err = ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	rows, err := l.db.Query(query, append(args, limit+1)...)

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -40,7 +41,7 @@ func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	pair := key(req.Key)
+	pair := ledgerkit.Key(req.Key)
 	reply, err := db.Write(alineo.Query(l.sql.claim, pair...), alineo.Query(l.sql.stand, pair...))
 	if err != nil {
 		return nil, err
@@ -73,9 +74,9 @@ func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 		if failed.Code == abi.CodeConflict && l.applied(req) {
 			return &abi.LedgerAppendReply{Already: true}, nil
 		}
-		return nil, about(failed, abi.DetailSegment)
+		return nil, ledgerkit.About(failed, abi.DetailSegment)
 	case stepInsert:
-		return nil, about(failed, abi.DetailEntry)
+		return nil, ledgerkit.About(failed, abi.DetailEntry)
 	}
 	return nil, failed
 }
@@ -88,15 +89,4 @@ func (l *ledger) applied(req *abi.LedgerAppendRequest) bool {
 		ForEach(req.Segments).Expect(1, abi.CodeNotFound, "")
 	_, err := db.Read(written)
 	return err == nil
-}
-
-// about names the part of the batch that the failing row was.
-func about(err *abi.Error, part string) *abi.Error {
-	row, ok := err.Details[abi.DetailRow]
-	if !ok {
-		return err
-	}
-	return &abi.Error{
-		Code: err.Code, Message: err.Message, Retryable: err.Retryable, Details: map[string]string{part: row},
-	}
 }

@@ -15,5 +15,5 @@
 // between calls but the knowledge that the tables are there, so that the host may run several
 // instances of it and discard any.
 //
-// imports: abi, sdk/go/alineo.
+// imports: abi, plugins/internal/ledgerkit, sdk/go/alineo.
 package main

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -10,6 +11,7 @@ const db alineo.SQL = "ledger"
 
 // ledger is the plugin. Its state may be lost at any time: it only saves looking again.
 type ledger struct {
+	ledgerkit.Environments
 	sql   statements
 	ready bool // the schema is there
 	store *alineo.Program
@@ -19,10 +21,11 @@ func main() {}
 
 func init() {
 	l := &ledger{}
+	l.Environments = ledgerkit.Environments{DB: db, Ensure: l.ensure, SQL: &l.sql.environments}
 	l.use(defaultSchema)
 	alineo.Serve(alineo.Plugin{
 		Manifest: abi.Manifest{
-			Name: "postgres", Version: "0.1.0", Kinds: []string{"ledger"},
+			Name: "postgres", Version: "0.1.0", Kinds: []string{alineo.KindLedger},
 			Capabilities: []abi.Want{{
 				Name: "sql", Resource: string(db), Reason: "the ledger's tables are kept in it",
 			}},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -13,7 +14,7 @@ func (l *ledger) ensure() error {
 	if l.ready {
 		return nil
 	}
-	there, err := one(l.sql.there)
+	there, err := ledgerkit.One(db, l.sql.there)
 	if err != nil {
 		return err
 	}
@@ -22,7 +23,7 @@ func (l *ledger) ensure() error {
 			return err
 		}
 	}
-	version, err := one(l.sql.version)
+	version, err := ledgerkit.One(db, l.sql.version)
 	if err != nil {
 		return err
 	}
@@ -37,16 +38,6 @@ func (l *ledger) ensure() error {
 	return nil
 }
 
-// one returns the only value of a query, null when it has no row.
-func one(sql string) (abi.Value, error) {
-	var value abi.Value
-	reply, err := db.Read(alineo.Query(sql))
-	if err == nil {
-		_, err = alineo.FirstRow(reply.Steps[0].Rows, &value)
-	}
-	return value, err
-}
-
 // stepAbsent is the step of a migration that finds that another host was faster.
 const stepAbsent = "1"
 
@@ -57,7 +48,7 @@ func (l *ledger) migrate() error {
 		alineo.Statement(l.sql.lockMigration),
 		alineo.Statement(l.sql.absent).Expect(1, abi.CodeConflict, "another host has made the schema"),
 	}
-	there, err := one(l.sql.schemaThere)
+	there, err := ledgerkit.One(db, l.sql.schemaThere)
 	if err != nil {
 		return err
 	}

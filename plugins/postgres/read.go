@@ -1,92 +1,36 @@
 package main
 
 import (
-	"encoding/binary"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
-
-// defaultPage is how many entries a page has when the host doesn't say.
-const defaultPage = 1000
-
-// maxLimit keeps limit+1 within what SQL counts with.
-const maxLimit = 1 << 62
-
-func key(k abi.SandboxKey) []abi.SQLParam {
-	return []abi.SQLParam{alineo.Text(k.Name), alineo.Text(k.SandboxID)}
-}
 
 // Read returns a page of one sandbox's entries, or of all when the key is empty.
 func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	limit := min(req.Limit, maxLimit)
-	if limit == 0 {
-		limit = defaultPage
-	}
-	ts, id, err := parseCursor(req.Cursor)
+	ts, id, err := ledgerkit.ParseCursor(req.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	// One row more than the page says whether there is another page.
+	limit, oneMore := ledgerkit.Limit(req.Limit)
 	var step alineo.Step
 	if req.Key == (abi.SandboxKey{}) {
 		// In a transaction of its own: what is read after it is at least as new.
-		last, err := one(l.sql.horizon)
+		last, err := ledgerkit.One(db, l.sql.horizon)
 		if err != nil {
 			return nil, err
 		}
-		step = alineo.Keep(l.sql.readAll, alineo.Int(id), alineo.Int(last.Int), alineo.Int(int64(limit)+1))
+		step = alineo.Keep(l.sql.readAll, alineo.Int(id), alineo.Int(last.Int), oneMore)
 	} else {
-		step = alineo.Keep(l.sql.read, append(key(req.Key), alineo.Int(ts), alineo.Int(id), alineo.Int(int64(limit)+1))...)
+		step = alineo.Keep(l.sql.read, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
 	}
-	return page(step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
-}
-
-// page runs a query whose rows stay on the host and answers with the cursor behind the last one.
-func page(step alineo.Step, before []byte, tsColumn, idColumn uint32) (*abi.RowsReply, error) {
-	done, err := db.Read(step)
-	if err != nil {
-		return nil, err
-	}
-	result := &done.Steps[0]
-	reply := &abi.RowsReply{Rows: result.Handle, More: result.More, Cursor: before}
-	if result.RowCount == 0 {
-		return reply, nil
-	}
-	last, err := abi.ParseTable(result.Last)
-	if err != nil {
-		return nil, err
-	}
-	reply.Cursor = binary.LittleEndian.AppendUint64(nil, uint64(last.Value(0, int(tsColumn)).Int))
-	reply.Cursor = binary.LittleEndian.AppendUint64(reply.Cursor, uint64(last.Value(0, int(idColumn)).Int))
-	return reply, nil
-}
-
-// parseCursor reads (ts, id); an empty cursor is before everything.
-func parseCursor(cursor []byte) (ts, id int64, err error) {
-	switch len(cursor) {
-	case 0:
-		return math.MinInt64, math.MinInt64, nil
-	case 16:
-		return int64(binary.LittleEndian.Uint64(cursor)), int64(binary.LittleEndian.Uint64(cursor[8:])), nil
-	default:
-		return 0, 0, &abi.Error{Code: abi.CodeInvalid, Message: "the cursor is not one of this ledger's"}
-	}
-}
-
-// all answers with every row of a query.
-func all(sql string, params ...abi.SQLParam) (*abi.RowsReply, error) {
-	done, err := db.Read(alineo.Keep(sql, params...))
-	if err != nil {
-		return nil, err
-	}
-	return &abi.RowsReply{Rows: done.Steps[0].Handle, More: done.Steps[0].More}, nil
+	return ledgerkit.Page(db, step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
 }
 
 // LastCheckpoint returns the newest checkpoint, of one tag when it has one.
@@ -95,9 +39,9 @@ func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 		return nil, err
 	}
 	if req.Tag == "" {
-		return all(l.sql.lastCheckpoint, key(req.Key)...)
+		return ledgerkit.All(db, l.sql.lastCheckpoint, ledgerkit.Key(req.Key)...)
 	}
-	return all(l.sql.taggedCheckpoint, append(key(req.Key), alineo.Text(req.Tag))...)
+	return ledgerkit.All(db, l.sql.taggedCheckpoint, append(ledgerkit.Key(req.Key), alineo.Text(req.Tag))...)
 }
 
 // ListCheckpoints returns the checkpoints in the order in which they were made.
@@ -105,7 +49,7 @@ func (l *ledger) ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return all(l.sql.listCheckpoints, key(req.Key)...)
+	return ledgerkit.All(db, l.sql.listCheckpoints, ledgerkit.Key(req.Key)...)
 }
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.
@@ -122,11 +66,11 @@ func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	}
 	step := alineo.Keep(sql, params...)
 	if req.Limit != nil {
-		limit := min(*req.Limit, maxLimit)
-		params = append(params, alineo.Int(int64(limit)+1))
+		limit, oneMore := ledgerkit.Limit(*req.Limit)
+		params = append(params, oneMore)
 		step = alineo.Keep(sql+" LIMIT "+parameter(params), params...).Limit(limit, 0)
 	}
-	return page(step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+	return ledgerkit.Page(db, step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 }
 
 // parameter is the name of the last of these parameters.
@@ -146,7 +90,7 @@ func (l *ledger) listSQL(req *abi.ListSandboxesRequest) (sql string, params []ab
 		where.WriteString(" AND c.ts < " + bind(alineo.Int(*req.Before)))
 	}
 	if len(req.Cursor) > 0 {
-		ts, id, err := parseCursor(req.Cursor)
+		ts, id, err := ledgerkit.ParseCursor(req.Cursor)
 		if err != nil {
 			return "", nil, err
 		}
@@ -176,7 +120,7 @@ func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return all(l.sql.details(" AND c.name = $1 AND c.sandbox_id = $2", ""), key(req.Key)...)
+	return ledgerkit.All(db, l.sql.details(" AND c.name = $1 AND c.sandbox_id = $2", ""), ledgerkit.Key(req.Key)...)
 }
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
@@ -184,12 +128,8 @@ func (l *ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	done, err := db.Read(alineo.Query(l.sql.findName, alineo.Text(req.SandboxID)))
-	if err != nil {
-		return nil, err
-	}
 	var name abi.Value
-	found, err := alineo.FirstRow(done.Steps[0].Rows, &name)
+	found, err := ledgerkit.Row(db, l.sql.findName, []abi.SQLParam{alineo.Text(req.SandboxID)}, &name)
 	if err != nil || !found {
 		return &abi.RowsReply{}, err
 	}
@@ -201,7 +141,7 @@ func (l *ledger) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	pair := key(req.Key)
+	pair := ledgerkit.Key(req.Key)
 	// The head first: an append that is under way is waited for, and one that comes later is refused.
 	done, err := db.Write(
 		alineo.Statement(l.sql.lockHead, pair...),

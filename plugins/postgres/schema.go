@@ -1,19 +1,10 @@
 package main
 
-import "strings"
+import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 
 // schemaVersion is the version of the tables of our own. A database with a higher one is refused
 // untouched.
 const schemaVersion = 1
-
-// isCreated and its like accept the older spelling too: the reference may have written behind our
-// back.
-const (
-	isCreated    = `event IN ('sandbox.created', 'sandbox_created')`
-	isClosed     = `event IN ('sandbox.closed', 'sandbox_closed')`
-	isCompleted  = `event IN ('exec.completed', 'exec_complete')`
-	isCheckpoint = `event IN ('sandbox.checkpoint_created', 'checkpoint_created', 'snapshot')`
-)
 
 // schema makes what is missing, in the schema that stands for {}. The two tables and the index behind
 // them are the reference's; the two indexes that go are the reference's of an older generation.
@@ -79,48 +70,7 @@ var schema = [...]string{
   version INTEGER NOT NULL
 )`,
 	// A sandbox is created once, so these cost an append nothing.
-	`CREATE INDEX alineo_host_created ON {}alineo_events(ts, id) WHERE ` + isCreated,
-	`CREATE INDEX alineo_host_created_name ON {}alineo_events(name, ts, id) WHERE ` + isCreated,
-	`CREATE INDEX alineo_host_created_sandbox ON {}alineo_events(sandbox_id) WHERE ` + isCreated,
-}
-
-// oldNames are the event names of the reference's older generation and what they are called now.
-var oldNames = [...][2]string{
-	{"sandbox_created", "sandbox.created"},
-	{"sandbox_closed", "sandbox.closed"},
-	{"sandbox_paused", "sandbox.paused"},
-	{"sandbox_resumed", "sandbox.resumed"},
-	{"checkpoint_created", "sandbox.checkpoint_created"},
-	{"exec_start", "exec.started"},
-	{"exec_event", "exec.output"},
-	{"exec_complete", "exec.completed"},
-	{"egress_rule_added", "egress.rule_added"},
-	{"egress_rule_removed", "egress.rule_removed"},
-	{"credential_bound", "credential.bound"},
-	{"credential_revoked", "credential.revoked"},
-	{"permission_requested", "permission.requested"},
-	{"permission_resolved", "permission.resolved"},
-	{"run_started", "workflow.started"},
-	{"workflow_complete", "workflow.completed"},
-	{"workflow_failed", "workflow.failed"},
-	{"step_start", "step.started"},
-	{"step_complete", "step.completed"},
-	{"step_failed", "step.failed"},
-	{"step_rolled_back", "step.rolled_back"},
-	{"snapshot", "sandbox.checkpoint_created"},
-	{"checkpoint", "step.checkpointed"},
-}
-
-// renameSQL renames every old name in one statement that touches no other row.
-func renameSQL() string {
-	var cases, names strings.Builder
-	for i := range oldNames {
-		was, is := oldNames[i][0], oldNames[i][1]
-		cases.WriteString(" WHEN '" + was + "' THEN '" + is + "'")
-		if i > 0 {
-			names.WriteString(", ")
-		}
-		names.WriteString("'" + was + "'")
-	}
-	return "UPDATE {}alineo_events SET event = CASE event" + cases.String() + " ELSE event END WHERE event IN (" + names.String() + ")"
+	`CREATE INDEX alineo_host_created ON {}alineo_events(ts, id) WHERE ` + ledgerkit.IsCreated,
+	`CREATE INDEX alineo_host_created_name ON {}alineo_events(name, ts, id) WHERE ` + ledgerkit.IsCreated,
+	`CREATE INDEX alineo_host_created_sandbox ON {}alineo_events(sandbox_id) WHERE ` + ledgerkit.IsCreated,
 }

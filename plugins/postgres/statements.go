@@ -4,6 +4,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 )
 
 // statements are the ledger's, for the tables of one schema.
@@ -18,16 +20,11 @@ type statements struct {
 	lastCheckpoint, taggedCheckpoint, listCheckpoints, findName string
 	lockHead, tombstone, deleteEvents                           string
 	deleteSegments, resetHead                                   string
-	getEnvironment, listEnvironments                            string
-	saveEnvironment, deleteEnvironment                          string
+
+	environments ledgerkit.EnvironmentSQL
 
 	details func(where, outer string) string
 }
-
-const (
-	eventColumns       = `id, sandbox_id, name, step_idx, branch, event, payload, error, ts`
-	environmentColumns = `name, snapshot_id, image, built_at`
-)
 
 // Ids of a batch's entries, in the order in which they were inserted, are passed on from the insert to
 // the segments as a setting that ends with the transaction.
@@ -102,7 +99,7 @@ func newStatements(schemaName string) statements {
 
 		applied: in(`SELECT 1 FROM {}alineo_host_segments WHERE name = $1 AND sandbox_id = $2 AND segment_id = $3 AND hash = $4`),
 
-		read: in(`SELECT ` + eventColumns + ` FROM {}alineo_events
+		read: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events
  WHERE name = $1 AND sandbox_id = $2 AND (ts, id) > ($3, $4) ORDER BY ts, id LIMIT $5`),
 
 		// The last id that was given out, or less when an append is under way that was given a smaller one.
@@ -111,16 +108,16 @@ func newStatements(schemaName string) statements {
  SELECT given.id - coalesce((SELECT max((given.id - objid::bigint) & 2147483647) FROM pg_locks
   WHERE locktype = 'advisory' AND classid = ` + strconv.FormatUint(uint64(hash.Sum32()), 10) + ` AND objsubid = 2 AND objid <= 2147483647
    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())), 0) FROM given`),
-		readAll: in(`SELECT ` + eventColumns + ` FROM {}alineo_events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`),
+		readAll: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`),
 
-		lastCheckpoint: in(`SELECT ` + eventColumns + ` FROM {}alineo_events
- WHERE name = $1 AND sandbox_id = $2 AND ` + isCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`),
-		taggedCheckpoint: in(`SELECT ` + eventColumns + ` FROM {}alineo_events
- WHERE name = $1 AND sandbox_id = $2 AND ` + isCheckpoint + ` AND payload->>'name' = $3 ORDER BY ts DESC, id DESC LIMIT 1`),
+		lastCheckpoint: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events
+ WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`),
+		taggedCheckpoint: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events
+ WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` AND payload->>'name' = $3 ORDER BY ts DESC, id DESC LIMIT 1`),
 		listCheckpoints: in(`SELECT coalesce(payload->>'snapshotId', ''), payload->>'name', ts
- FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 AND ` + isCheckpoint + ` ORDER BY ts, id`),
+ FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts, id`),
 
-		findName: in(`SELECT name FROM {}alineo_events WHERE sandbox_id = $1 AND ` + isCreated + ` ORDER BY ts DESC, id DESC LIMIT 1`),
+		findName: in(`SELECT name FROM {}alineo_events WHERE sandbox_id = $1 AND ` + ledgerkit.IsCreated + ` ORDER BY ts DESC, id DESC LIMIT 1`),
 
 		lockHead: in(`SELECT 1 FROM {}alineo_host_heads WHERE name = $1 AND sandbox_id = $2 FOR UPDATE`),
 		tombstone: in(`INSERT INTO {}alineo_host_tombstones AS t (name, sandbox_id, entries, hash, deleted_at)
@@ -135,16 +132,18 @@ func newStatements(schemaName string) statements {
 		resetHead: in(`UPDATE {}alineo_host_heads SET epoch = epoch + 1, segment_id = '', hash = '', max_ts = 0, entries = 0
  WHERE name = $1 AND sandbox_id = $2`),
 
-		getEnvironment:   in(`SELECT ` + environmentColumns + ` FROM {}alineo_environments WHERE name = $1`),
-		listEnvironments: in(`SELECT ` + environmentColumns + ` FROM {}alineo_environments ORDER BY built_at DESC, name`),
-		saveEnvironment: in(`INSERT INTO {}alineo_environments(` + environmentColumns + `) VALUES ($1, $2, $3, $4)
+		environments: ledgerkit.EnvironmentSQL{
+			Get:  in(`SELECT ` + ledgerkit.EnvironmentColumns + ` FROM {}alineo_environments WHERE name = $1`),
+			List: in(`SELECT ` + ledgerkit.EnvironmentColumns + ` FROM {}alineo_environments ORDER BY built_at DESC, name`),
+			Save: in(`INSERT INTO {}alineo_environments(` + ledgerkit.EnvironmentColumns + `) VALUES ($1, $2, $3, $4)
  ON CONFLICT (name) DO UPDATE SET snapshot_id = excluded.snapshot_id, image = excluded.image, built_at = excluded.built_at`),
-		deleteEnvironment: in(`DELETE FROM {}alineo_environments WHERE name = $1`),
+			Delete: in(`DELETE FROM {}alineo_environments WHERE name = $1`),
+		},
 	}
 	for i := range schema {
 		s.schema = append(s.schema, in(schema[i]))
 	}
-	s.schema = append(s.schema, in(renameSQL()))
+	s.schema = append(s.schema, in(ledgerkit.RenameSQL("{}alineo_events")))
 	s.details = func(where, outer string) string { return in(detailsSQL(where, outer)) }
 	return s
 }
@@ -157,15 +156,15 @@ func detailsSQL(where, outer string) string {
   c.ts, s.closed, s.execs, coalesce(s.run_id, c.sandbox_id), s.resource_id, s.team_id, s.parent, c.id
  FROM {}alineo_events c
  CROSS JOIN LATERAL (SELECT
-   max(e.ts) FILTER (WHERE e.` + isClosed + `) AS closed,
-   count(*) FILTER (WHERE e.` + isCompleted + `) AS execs,
-   max(e.payload->>'runId') FILTER (WHERE e.` + isCreated + `) AS run_id,
-   max(e.payload->>'resourceId') FILTER (WHERE e.` + isCreated + `) AS resource_id,
-   max(e.payload->>'teamId') FILTER (WHERE e.` + isCreated + `) AS team_id,
-   max(e.payload->>'parentSandboxId') FILTER (WHERE e.` + isCreated + `) AS parent
+   max(e.ts) FILTER (WHERE e.` + ledgerkit.IsClosed + `) AS closed,
+   count(*) FILTER (WHERE e.` + ledgerkit.IsCompleted + `) AS execs,
+   max(e.payload->>'runId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS run_id,
+   max(e.payload->>'resourceId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS resource_id,
+   max(e.payload->>'teamId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS team_id,
+   max(e.payload->>'parentSandboxId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS parent
   FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id) s
- WHERE c.` + isCreated + ` AND NOT EXISTS (SELECT 1 FROM {}alineo_events o
-   WHERE o.name = c.name AND o.sandbox_id = c.sandbox_id AND o.` + isCreated + ` AND (o.ts, o.id) < (c.ts, c.id))` +
+ WHERE c.` + ledgerkit.IsCreated + ` AND NOT EXISTS (SELECT 1 FROM {}alineo_events o
+   WHERE o.name = c.name AND o.sandbox_id = c.sandbox_id AND o.` + ledgerkit.IsCreated + ` AND (o.ts, o.id) < (c.ts, c.id))` +
 		where + outer + `
  ORDER BY c.ts DESC, c.id DESC`
 }

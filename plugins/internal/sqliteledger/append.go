@@ -1,9 +1,10 @@
-package main
+package sqliteledger
 
 import (
 	"errors"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -12,18 +13,18 @@ const manyRows = 32
 
 // newAppend is the program of an append, over the segments and the entries of a batch: the heads
 // move, or nothing is written.
-func newAppend() *alineo.Program {
-	return db.Program(false,
-		alineo.Statement(sqlAdvance, alineo.Columns(
+func newAppend(sql *Statements) *alineo.Program {
+	return database.Program(false,
+		alineo.Statement(sql.Advance, alineo.Columns(
 			abi.SegmentID, abi.SegmentHash, abi.SegmentMaxTS, abi.SegmentCount,
 			abi.SegmentName, abi.SegmentSandboxID, abi.SegmentEpoch, abi.SegmentPrevious)...).
 			Over(0).
 			Expect(1, abi.CodeConflict, "the sandbox's ledger is held by another driver, or is not where this one left it"),
-		alineo.Statement(sqlInsert, alineo.Columns(
+		alineo.Statement(sql.Insert, alineo.Columns(
 			abi.EntrySandboxID, abi.EntryName, abi.EntryStep, abi.EntryBranch,
 			abi.EntryEvent, abi.EntryPayload, abi.EntryError, abi.EntryTS)...).
 			Many(manyRows).Over(1),
-		alineo.Statement(sqlSegment, alineo.Columns(
+		alineo.Statement(sql.Segment, alineo.Columns(
 			abi.SegmentName, abi.SegmentSandboxID, abi.SegmentAfter, abi.SegmentAfter, abi.SegmentCount,
 			abi.SegmentID, abi.SegmentPrevious, abi.SegmentHash, abi.SegmentLeaves)...).
 			Over(0),
@@ -37,12 +38,12 @@ const (
 )
 
 // Open claims a sandbox's ledger: its epoch goes up, so that older drivers can't append any more.
-func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
-	if err := l.ensure(); err != nil {
+func (l *Ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
+	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
-	pair := key(req.Key)
-	reply, err := l.write(alineo.Query(sqlClaim, pair...), alineo.Query(sqlStand, pair...))
+	pair := ledgerkit.Key(req.Key)
+	reply, err := l.tables.Write(alineo.Query(l.sql.Claim, pair...), alineo.Query(l.sql.Stand, pair...))
 	if err != nil {
 		return nil, err
 	}
@@ -60,59 +61,48 @@ func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 }
 
 // Append writes a batch in one crossing.
-func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error) {
-	if err := l.ensure(); err != nil {
+func (l *Ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error) {
+	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
-	_, err := l.checked(l.store.Run(req.Segments, req.Entries))
+	_, err := l.tables.checked(l.store.Run(req.Segments, req.Entries))
 	var failed *abi.Error
 	if !errors.As(err, &failed) {
 		return &abi.LedgerAppendReply{}, err
 	}
 	switch failed.Details[abi.DetailStep] {
 	case stepAdvance:
-		if failed.Code == abi.CodeConflict && applied(req) {
+		if failed.Code == abi.CodeConflict && l.applied(req) {
 			return &abi.LedgerAppendReply{Already: true}, nil
 		}
-		if missing := headless(req); missing != nil {
+		if missing := l.headless(req); missing != nil {
 			failed = missing
 		}
-		return nil, about(failed, abi.DetailSegment)
+		return nil, ledgerkit.About(failed, abi.DetailSegment)
 	case stepInsert:
-		return nil, about(failed, abi.DetailEntry)
+		return nil, ledgerkit.About(failed, abi.DetailEntry)
 	}
 	return nil, failed
 }
 
 // applied tells whether every segment of the batch was written before: then this is the retry of an
 // append whose answer was lost, however late it comes.
-func applied(req *abi.LedgerAppendRequest) bool {
-	written := alineo.Query(sqlApplied, alineo.Columns(
+func (l *Ledger) applied(req *abi.LedgerAppendRequest) bool {
+	written := alineo.Query(l.sql.Applied, alineo.Columns(
 		abi.SegmentName, abi.SegmentSandboxID, abi.SegmentID, abi.SegmentHash)...).
 		ForEach(req.Segments).Expect(1, abi.CodeNotFound, "")
-	_, err := db.Read(written)
+	_, err := database.Read(written)
 	return err == nil
 }
 
 // headless finds a segment of a sandbox that nobody has claimed in this file, nil when there is none.
-func headless(req *abi.LedgerAppendRequest) *abi.Error {
-	known := alineo.Query(sqlHead, alineo.Columns(abi.SegmentName, abi.SegmentSandboxID)...).
+func (l *Ledger) headless(req *abi.LedgerAppendRequest) *abi.Error {
+	known := alineo.Query(l.sql.Head, alineo.Columns(abi.SegmentName, abi.SegmentSandboxID)...).
 		ForEach(req.Segments).Expect(1, abi.CodeConflict, "this ledger does not know the sandbox; was its file replaced?")
-	_, err := db.Read(known)
+	_, err := database.Read(known)
 	var failed *abi.Error
 	if errors.As(err, &failed) && failed.Code == abi.CodeConflict {
 		return failed
 	}
 	return nil
-}
-
-// about names the part of the batch that the failing row was.
-func about(err *abi.Error, part string) *abi.Error {
-	row, ok := err.Details[abi.DetailRow]
-	if !ok {
-		return err
-	}
-	return &abi.Error{
-		Code: err.Code, Message: err.Message, Retryable: err.Retryable, Details: map[string]string{part: row},
-	}
 }

@@ -1,6 +1,4 @@
-package main
-
-import "strings"
+package sqliteledger
 
 // schemaVersion is the version of the tables of our own. A file with a higher one is refused
 // untouched.
@@ -74,44 +72,3 @@ const (
 	sqlSchemaVersion = `SELECT version FROM alineo_host_schema WHERE id = 1`
 	sqlSchemaSet     = `INSERT INTO alineo_host_schema(id, version) VALUES (1, ?) ON CONFLICT(id) DO NOTHING`
 )
-
-// oldNames are the event names of the reference's older generation and what they are called now.
-var oldNames = [...][2]string{
-	{"sandbox_created", "sandbox.created"},
-	{"sandbox_closed", "sandbox.closed"},
-	{"sandbox_paused", "sandbox.paused"},
-	{"sandbox_resumed", "sandbox.resumed"},
-	{"checkpoint_created", "sandbox.checkpoint_created"},
-	{"exec_start", "exec.started"},
-	{"exec_event", "exec.output"},
-	{"exec_complete", "exec.completed"},
-	{"egress_rule_added", "egress.rule_added"},
-	{"egress_rule_removed", "egress.rule_removed"},
-	{"credential_bound", "credential.bound"},
-	{"credential_revoked", "credential.revoked"},
-	{"permission_requested", "permission.requested"},
-	{"permission_resolved", "permission.resolved"},
-	{"run_started", "workflow.started"},
-	{"workflow_complete", "workflow.completed"},
-	{"workflow_failed", "workflow.failed"},
-	{"step_start", "step.started"},
-	{"step_complete", "step.completed"},
-	{"step_failed", "step.failed"},
-	{"step_rolled_back", "step.rolled_back"},
-	{"snapshot", "sandbox.checkpoint_created"},
-	{"checkpoint", "step.checkpointed"},
-}
-
-// renameSQL renames every old name in one statement that touches no other row.
-func renameSQL() string {
-	var cases, names strings.Builder
-	for i := range oldNames {
-		was, is := oldNames[i][0], oldNames[i][1]
-		cases.WriteString(" WHEN '" + was + "' THEN '" + is + "'")
-		if i > 0 {
-			names.WriteString(", ")
-		}
-		names.WriteString("'" + was + "'")
-	}
-	return "UPDATE alineo_events SET event = CASE event" + cases.String() + " ELSE event END WHERE event IN (" + names.String() + ")"
-}

@@ -1,4 +1,4 @@
-package main
+package sqliteledger
 
 import (
 	"errors"
@@ -6,16 +6,24 @@ import (
 	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
+// tables are the ledger's, made at first use.
+type tables struct {
+	ready bool // the schema is there
+}
+
+var _ ledgerkit.Database = (*tables)(nil)
+
 // ensure makes the schema at first use. Several instances, and several hosts, may do so at once:
 // each program is one immediate transaction and every statement of it may run twice.
-func (l *ledger) ensure() error {
-	if l.ready {
+func (t *tables) ensure() error {
+	if t.ready {
 		return nil
 	}
-	there, err := one(sqlSchemaThere)
+	there, err := ledgerkit.One(database, sqlSchemaThere)
 	if err != nil {
 		return err
 	}
@@ -24,7 +32,7 @@ func (l *ledger) ensure() error {
 			return err
 		}
 	}
-	version, err := one(sqlSchemaVersion)
+	version, err := ledgerkit.One(database, sqlSchemaVersion)
 	if err != nil {
 		return err
 	}
@@ -35,40 +43,32 @@ func (l *ledger) ensure() error {
 				strconv.Itoa(schemaVersion) + "; it was left untouched, use a newer plugin",
 		}
 	}
-	l.ready = true
+	t.ready = true
 	return nil
 }
 
 // checked looks again at the next call whether the schema is there, when it turns out that it is not:
 // the file was replaced while it was open.
-func (l *ledger) checked(reply *abi.SQLExecReply, err error) (*abi.SQLExecReply, error) {
+func (t *tables) checked(reply *abi.SQLExecReply, err error) (*abi.SQLExecReply, error) {
 	var failed *abi.Error
 	if !errors.As(err, &failed) || failed.Code != abi.CodeInvalid || !strings.HasPrefix(failed.Message, "no such table: alineo_") {
 		return reply, err
 	}
-	l.ready = false
+	t.ready = false
 	return nil, &abi.Error{
 		Code: abi.CodeUnavailable, Retryable: true,
 		Message: "the ledger's tables are gone: its database file was replaced while it was open",
 	}
 }
 
-func (l *ledger) read(steps ...alineo.Step) (*abi.SQLExecReply, error) {
-	return l.checked(db.Read(steps...))
+// Read is database.Read on tables that are there.
+func (t *tables) Read(steps ...alineo.Step) (*abi.SQLExecReply, error) {
+	return t.checked(database.Read(steps...))
 }
 
-func (l *ledger) write(steps ...alineo.Step) (*abi.SQLExecReply, error) {
-	return l.checked(db.Write(steps...))
-}
-
-// one returns the only value of a query, null when it has no row.
-func one(sql string) (abi.Value, error) {
-	var value abi.Value
-	reply, err := db.Read(alineo.Query(sql))
-	if err == nil {
-		_, err = alineo.FirstRow(reply.Steps[0].Rows, &value)
-	}
-	return value, err
+// Write is database.Write on tables that are there.
+func (t *tables) Write(steps ...alineo.Step) (*abi.SQLExecReply, error) {
+	return t.checked(database.Write(steps...))
 }
 
 // migrate makes everything in one transaction, and renames the events of the reference's older
@@ -78,7 +78,7 @@ func migrate() error {
 	for _, sql := range &schema {
 		steps = append(steps, alineo.Statement(sql))
 	}
-	steps = append(steps, alineo.Statement(renameSQL()), alineo.Statement(sqlSchemaSet, alineo.Int(schemaVersion)))
-	_, err := db.Write(steps...)
+	steps = append(steps, alineo.Statement(ledgerkit.RenameSQL("alineo_events")), alineo.Statement(sqlSchemaSet, alineo.Int(schemaVersion)))
+	_, err := database.Write(steps...)
 	return err
 }

@@ -1,6 +1,6 @@
 //go:build !wasip1
 
-package main
+package sqliteledger
 
 import (
 	"database/sql"
@@ -25,12 +25,13 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	right := Standard()
 	for name, statement := range map[string]string{
-		"claim": sqlClaim, "stand": sqlStand, "advance": sqlAdvance, "segment": sqlSegment, "applied": sqlApplied, "head": sqlHead,
-		"read": sqlRead, "read all": sqlReadAll, "last checkpoint": sqlLastCheckpoint, "tagged checkpoint": sqlTaggedCheckpoint,
-		"list checkpoints": sqlListCheckpoints, "find": sqlFindName, "find foreign": sqlFindForeign,
-		"details": detailsSQL("name = ? AND sandbox_id = ?"), "of a name": detailsSQL("name = ?"),
-		"delete": sqlDeleteEvents, "delete segments": sqlDeleteSegments, "environment": sqlGetEnvironment,
+		"claim": right.Claim, "stand": right.Stand, "advance": right.Advance, "segment": right.Segment, "applied": right.Applied, "head": right.Head,
+		"read": right.Read, "read all": right.ReadAll, "last checkpoint": right.LastCheckpoint, "tagged checkpoint": right.TaggedCheckpoint,
+		"list checkpoints": right.ListCheckpoints, "find": right.FindName, "find foreign": right.FindForeign,
+		"details": right.Details("name = ? AND sandbox_id = ?"), "of a name": right.Details("name = ?"),
+		"delete": right.DeleteEvents, "delete segments": right.DeleteSegments, "environment": right.Environments.Get,
 	} {
 		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...)
 		if err != nil {

@@ -1,0 +1,55 @@
+package sqliteledger
+
+import (
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+)
+
+// database is what the host grants, by the name under which the plugin asks for it.
+const database alineo.SQL = "ledger"
+
+// Ledger is the plugin's ledger. Its state may be lost at any time: it only saves looking again.
+type Ledger struct {
+	ledgerkit.Environments
+	tables tables
+	sql   Statements
+	store *alineo.Program
+}
+
+var _ alineo.Ledger = (*Ledger)(nil)
+
+// New returns the ledger with these statements.
+func New(sql Statements) *Ledger {
+	l := &Ledger{sql: sql}
+	l.store = newAppend(&l.sql)
+	l.Environments = ledgerkit.Environments{DB: &l.tables, Ensure: l.tables.ensure, SQL: &l.sql.Environments}
+	return l
+}
+
+// Plugin returns the plugin that serves a ledger, which may be a type of the caller's with Ledger in it.
+func Plugin(ledger alineo.Ledger) alineo.Plugin {
+	return alineo.Plugin{
+		Manifest: abi.Manifest{
+			Name: "sqlite", Version: "0.1.0", Kinds: []string{alineo.KindLedger},
+			Capabilities: []abi.Want{{
+				Name: "sql", Resource: string(database), Reason: "the ledger's tables are kept in it",
+			}},
+			ConfigSchema: `{"type":"object","additionalProperties":false}`,
+			State:        abi.StateNone,
+		},
+		Configure: configure,
+		Ledger:    ledger,
+	}
+}
+
+// configure accepts no key: path, synchronous and busy_timeout are the grant's, not the guest's.
+func configure(req *abi.ConfigureRequest) (*abi.ConfigureReply, error) {
+	var reply abi.ConfigureReply
+	for _, m := range ledgerkit.Members(req.Config) {
+		reply.Diagnostics = append(reply.Diagnostics, abi.Diagnostic{
+			Key: m.Key, Message: "unknown key (the bundled SQLite ledger knows path, synchronous and busy_timeout)",
+		})
+	}
+	return &reply, nil
+}

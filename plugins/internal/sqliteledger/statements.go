@@ -1,0 +1,122 @@
+package sqliteledger
+
+import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+
+// isTimed is about a table that is not strict: others may have put a text where a time belongs, and
+// listings pass such rows over.
+const isTimed = `typeof(ts) = 'integer'`
+
+// Statements are the ledger's, where they run with parameters of their own. They are a value so that
+// a test can put a wrong one in.
+type Statements struct {
+	Claim, Stand, Head                                 string
+	Advance, Insert, Segment, Applied                  string
+	Read, ReadAll                                      string
+	LastCheckpoint, TaggedCheckpoint, ListCheckpoints  string
+	FindName, FindForeign                              string
+	Tombstone, DeleteEvents, DeleteSegments, ResetHead string
+	Environments                                       ledgerkit.EnvironmentSQL
+	// Details sums up the sandboxes whose created events are in scope, a condition on alineo_events.
+	Details func(scope string) string
+}
+
+// Standard returns the right statements.
+func Standard() Statements {
+	return Statements{
+		Claim: `INSERT INTO alineo_host_heads(name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
+ VALUES (?, ?, 1, x'', x'', 0, 0)
+ ON CONFLICT(name, sandbox_id) DO UPDATE SET epoch = epoch + 1
+ RETURNING epoch, segment_id, hash`,
+
+		// The base table, not the head, says where a ledger stands: others may have written to it.
+		Stand: `SELECT coalesce(max(step_idx), -1), coalesce(max(ts), 0), count(*)
+ FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
+
+		Advance: `UPDATE alineo_host_heads SET segment_id = ?, hash = ?, max_ts = max(max_ts, ?), entries = entries + ?
+ WHERE name = ? AND sandbox_id = ? AND epoch = ? AND hash = ?`,
+
+		Insert: `INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+
+		// Ids are those that the insert before it gave: within the transaction they are the highest.
+		Segment: `INSERT INTO alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
+ SELECT ?, ?, max(id) - ?, max(id) - ? - ? + 1, ?, ?, ?, ? FROM alineo_events`,
+
+		// A retry is mostly of the last segment, so the search begins there.
+		Applied: `SELECT 1 FROM alineo_host_segments WHERE name = ? AND sandbox_id = ? AND segment_id = ? AND hash = ?
+ ORDER BY last_id DESC LIMIT 1`,
+
+		Head: `SELECT 1 FROM alineo_host_heads WHERE name = ? AND sandbox_id = ?`,
+
+		// (ts, id) > (?, ?) would use the index for ts only, and many entries may have the same.
+		Read: `SELECT ` + ledgerkit.EventColumns + ` FROM (
+  SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts = ?3 AND id > ?4
+  UNION ALL
+  SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3
+ ) ORDER BY ts, id LIMIT ?5`,
+
+		ReadAll: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`,
+
+		LastCheckpoint: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`,
+
+		TaggedCheckpoint: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + `
+ AND CASE WHEN json_valid(payload) THEN json_extract(payload, '$.name') END = ?
+ ORDER BY ts DESC, id DESC LIMIT 1`,
+
+		ListCheckpoints: `SELECT
+ coalesce(CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.snapshotId') AS TEXT) END, ''),
+ CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.name') AS TEXT) END, ts
+ FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts, id`,
+
+		FindName: `SELECT name FROM alineo_host_heads WHERE sandbox_id = ?
+ AND EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = alineo_host_heads.name AND e.sandbox_id = alineo_host_heads.sandbox_id)
+ LIMIT 1`,
+
+		// The reference's own ledgers have no head of ours. The index begins with the name: it is asked for
+		// the pair once for each name that there is, and not searched from end to end.
+		FindForeign: `WITH RECURSIVE names(name) AS (
+  SELECT min(name) FROM alineo_events
+  UNION ALL
+  SELECT (SELECT min(e.name) FROM alineo_events e WHERE e.name > names.name) FROM names WHERE names.name IS NOT NULL
+ ) SELECT name FROM names WHERE EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = names.name AND e.sandbox_id = ?) LIMIT 1`,
+
+		Tombstone: `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
+ SELECT ?1, ?2, n, coalesce((SELECT hash FROM alineo_host_heads WHERE name = ?1 AND sandbox_id = ?2), x''),
+  CAST(unixepoch('subsec') * 1000 AS INTEGER)
+ FROM (SELECT count(*) AS n FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2) WHERE n > 0
+ ON CONFLICT(name, sandbox_id) DO UPDATE SET
+  entries = entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`,
+		DeleteEvents:   `DELETE FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
+		DeleteSegments: `DELETE FROM alineo_host_segments WHERE name = ? AND sandbox_id = ?`,
+		// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.
+		ResetHead: `UPDATE alineo_host_heads SET epoch = epoch + 1, segment_id = x'', hash = x'', max_ts = 0, entries = 0
+ WHERE name = ? AND sandbox_id = ?`,
+
+		Environments: ledgerkit.EnvironmentSQL{
+			Get:  `SELECT ` + ledgerkit.EnvironmentColumns + ` FROM alineo_environments WHERE name = ?`,
+			List: `SELECT ` + ledgerkit.EnvironmentColumns + ` FROM alineo_environments ORDER BY built_at DESC, name`,
+			Save: `INSERT INTO alineo_environments(` + ledgerkit.EnvironmentColumns + `) VALUES (?, ?, ?, ?)
+ ON CONFLICT(name) DO UPDATE SET snapshot_id = excluded.snapshot_id, image = excluded.image, built_at = excluded.built_at`,
+			Delete: `DELETE FROM alineo_environments WHERE name = ?`,
+		},
+		Details: detailsSQL,
+	}
+}
+
+// detailsSQL sums up the sandboxes whose events are in scope, a condition on alineo_events. A payload
+// that is not JSON counts as empty.
+func detailsSQL(scope string) string {
+	return `SELECT name, sandbox_id, CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END AS status,
+  started, closed, execs, coalesce(run_id, sandbox_id) AS run_id, resource_id, team_id, parent, created_id
+ FROM (SELECT c.*,
+  (SELECT max(ts) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + ledgerkit.IsClosed + ` AND ` + isTimed + `) AS closed,
+  (SELECT count(*) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + ledgerkit.IsCompleted + `) AS execs
+  FROM (SELECT name, sandbox_id, min(ts) AS started, max(id) AS created_id,
+    max(CAST(json_extract(doc, '$.runId') AS TEXT)) AS run_id, max(CAST(json_extract(doc, '$.resourceId') AS TEXT)) AS resource_id,
+    max(CAST(json_extract(doc, '$.teamId') AS TEXT)) AS team_id, max(CAST(json_extract(doc, '$.parentSandboxId') AS TEXT)) AS parent
+   FROM (SELECT id, name, sandbox_id, ts, CASE WHEN json_valid(payload) THEN payload ELSE '{}' END AS doc
+    FROM alineo_events WHERE ` + ledgerkit.IsCreated + ` AND ` + isTimed + ` AND ` + scope + `)
+   GROUP BY name, sandbox_id) c)`
+}
