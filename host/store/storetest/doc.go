@@ -15,12 +15,16 @@
 //
 // In a command, which has no testing package:
 //
-//	report := storetest.Check(ctx, fresh, os.Stderr, features...)
+//	report := storetest.Check(ctx, fresh, storetest.CheckOptions{
+//		Features: features, Parallel: 4, Deadline: time.Minute,
+//		Ended: func(r storetest.Result) { fmt.Println(r.Status, r.Case.Name, r.Messages) },
+//	})
 //	fmt.Println(report.Passed, report.Failed, report.NotRun)
 //
 // Every case gets storage of its own, made by the function that is passed in, and closes each
-// handle that it opened. Cases run one after another, because some of them are about who comes
-// first. The suite never sleeps to wait for something.
+// handle that it opened. Cases know nothing of each other: Check runs several at once, and in another
+// order in each of its rounds, so that what depends on chance or on what ran before shows. The suite
+// never sleeps to wait for something.
 //
 // The suite doesn't look at hashes: to a store they are bytes. Package ledger says what they mean.
 //

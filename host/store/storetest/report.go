@@ -3,10 +3,10 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
+	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -24,129 +24,193 @@ const (
 type Result struct {
 	Case     Case
 	Status   Status
-	Messages []string // why it failed or did not run
-	Took     time.Duration
+	Messages []string      // why it failed or did not run
+	Took     time.Duration // of all rounds together
 }
 
 // Report is what Check returns.
 type Report struct {
-	Results                []Result
+	Results                []Result // in the order of Cases
 	Passed, Failed, NotRun int
 }
 
-// Check runs the suite without a testing framework, stops early when ctx ends, and writes a line a
-// case to w, which may be nil. A panic of the store fails its case.
-func Check(ctx context.Context, fresh func(T) Storage, w io.Writer, features ...Feature) Report {
-	if w == nil {
-		w = io.Discard
+func (r *Report) add(result Result) {
+	switch result.Status {
+	case Passed:
+		r.Passed++
+	case Failed:
+		r.Failed++
+	case NotRun:
+		r.NotRun++
 	}
-	var report Report
-	for _, c := range Cases() {
-		r := Result{Case: c, Status: NotRun, Messages: []string{"the check was stopped"}}
-		if ctx.Err() == nil {
-			r = check(ctx, c, fresh, features)
-		}
-		switch r.Status {
-		case Passed:
-			report.Passed++
-		case Failed:
-			report.Failed++
-		case NotRun:
-			report.NotRun++
-		}
-		report.Results = append(report.Results, r)
-		fmt.Fprintf(w, "%-8s %s: %s\n", r.Status, c.Name, c.Rule) //nolint:errcheck // progress only
-		for _, message := range r.Messages {
-			fmt.Fprintf(w, "         %s\n", message) //nolint:errcheck // progress only
-		}
-	}
-	return report
+	r.Results = append(r.Results, result)
 }
 
-// check runs one case on a goroutine of its own, so that FailNow can end it.
-func check(ctx context.Context, c Case, fresh func(T) Storage, features []Feature) Result {
-	ctx, cancel := context.WithCancel(ctx)
+// CheckOptions say how Check runs the suite. The zero value runs every case that needs no feature once,
+// one after another, for as long as it takes.
+type CheckOptions struct {
+	Features []Feature // that the store declares
+	Match    func(Case) bool
+	Parallel int           // cases at once; 0: one
+	Rounds   int           // how often each case runs, from the second time on in an order of chance; 0: once
+	Seed     uint64        // of that order
+	Deadline time.Duration // of a case; 0: none
+	Dir      string        // where the directories of T are made; empty: where the system keeps such
+	// Ended hears of each ending, one at a time and in the order of Cases. It may be nil.
+	Ended func(Result)
+	// GiveUp is asked after each run of a case, of several goroutines, and returns why the rest is to be
+	// left out, or "". It may be nil.
+	GiveUp func(Result) string
+}
+
+// Check runs the suite without a testing framework, and stops early when ctx ends. A panic of the store
+// fails its case. A case that passes in one round and not in another has failed.
+func Check(ctx context.Context, fresh func(T) Storage, opts CheckOptions) Report {
+	c := &checker{opts: opts, fresh: fresh}
+	for _, one := range Cases() {
+		if opts.Match == nil || opts.Match(one) {
+			c.cases = append(c.cases, one)
+		}
+	}
+	c.rounds = make([][]Result, len(c.cases))
+	turns := make(chan int)
+	var workers sync.WaitGroup
+	for range max(opts.Parallel, 1) {
+		workers.Go(func() {
+			for i := range turns {
+				c.turn(ctx, i)
+			}
+		})
+	}
+	for _, i := range c.order() {
+		turns <- i
+	}
+	close(turns)
+	workers.Wait()
+	return c.report
+}
+
+// checker runs the cases of one Check.
+type checker struct {
+	opts  CheckOptions
+	fresh func(T) Storage
+	cases []Case
+
+	mu     sync.Mutex
+	gaveUp string     // why the rest is left out
+	rounds [][]Result // by case: each time that it ran
+	report Report     // of the cases that are over, and all before them
+}
+
+// order is the cases' indices, round after round.
+func (c *checker) order() []int {
+	var order []int
+	chance := rand.New(rand.NewPCG(c.opts.Seed, 0)) //nolint:gosec // an order, not a secret
+	for round := range max(c.opts.Rounds, 1) {
+		at := len(order)
+		for i := range c.cases {
+			order = append(order, i)
+		}
+		if round > 0 {
+			now := order[at:]
+			chance.Shuffle(len(now), func(a, b int) { now[a], now[b] = now[b], now[a] })
+		}
+	}
+	return order
+}
+
+// turn runs a case once, or leaves it out.
+func (c *checker) turn(ctx context.Context, i int) {
+	c.mu.Lock()
+	why := c.gaveUp
+	c.mu.Unlock()
+	if ctx.Err() != nil {
+		why = "the check was stopped"
+	}
+	r := Result{Case: c.cases[i], Status: NotRun, Messages: []string{why}}
+	if why == "" {
+		r = c.run(ctx, c.cases[i])
+		if c.opts.GiveUp != nil {
+			why = c.opts.GiveUp(r)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gaveUp == "" {
+		c.gaveUp = why
+	}
+	c.rounds[i] = append(c.rounds[i], r)
+	for next := len(c.report.Results); next < len(c.cases) && len(c.rounds[next]) == max(c.opts.Rounds, 1); next++ {
+		sum := sumUp(c.rounds[next])
+		c.report.add(sum)
+		if c.opts.Ended != nil {
+			c.opts.Ended(sum)
+		}
+	}
+}
+
+// sumUp makes one ending of a case's rounds.
+func sumUp(rounds []Result) Result {
+	sum := rounds[0]
+	failed, passed := 0, 0
+	for i, r := range rounds {
+		if i > 0 {
+			sum.Took += r.Took
+		}
+		switch r.Status {
+		case Failed:
+			if failed == 0 {
+				sum.Status, sum.Messages = Failed, slices.Clone(r.Messages)
+			}
+			failed++
+		case Passed:
+			passed++
+		case NotRun:
+		}
+	}
+	switch {
+	case failed > 0 && passed > 0:
+		sum.Messages = append(sum.Messages, fmt.Sprintf(
+			"it failed in %d of %d runs: what the store does depends on chance, or on what ran before", failed, failed+passed))
+	case failed == 0 && passed > 0:
+		sum.Status, sum.Messages = Passed, nil
+	}
+	return sum
+}
+
+// abandon is how long a case may take to notice that its context has ended.
+const abandon = 10 * time.Second
+
+// run runs one case on a goroutine of its own, so that FailNow can end it.
+func (c *checker) run(ctx context.Context, one Case) Result {
+	var cancel context.CancelFunc
+	if c.opts.Deadline > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.opts.Deadline)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
 	defer cancel()
-	t := &reporter{ctx: ctx}
+	t := &reporter{ctx: ctx, dir: c.opts.Dir}
 	started := time.Now()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer t.cleanUp()
 		defer t.recovered()
-		c.runWith(t, fresh, features)
+		one.runWith(t, c.fresh, c.opts.Features)
 	}()
-	<-done
-	r := Result{Case: c, Status: Passed, Messages: t.messages, Took: time.Since(started)}
-	switch {
-	case t.failed:
-		r.Status = Failed
-	case t.skipped:
-		r.Status = NotRun
-	}
-	return r
-}
-
-// reporter is the T of Check. A case and its clean-up use it from one goroutine.
-type reporter struct {
-	ctx             context.Context //nolint:containedctx // a case is one call
-	messages        []string
-	cleanups        []func()
-	failed, skipped bool
-}
-
-func (t *reporter) Helper()                  {}
-func (t *reporter) Context() context.Context { return t.ctx }
-func (t *reporter) Cleanup(f func())         { t.cleanups = append(t.cleanups, f) }
-
-func (t *reporter) Logf(format string, args ...any) {
-	t.messages = append(t.messages, fmt.Sprintf(format, args...))
-}
-
-func (t *reporter) Errorf(format string, args ...any) {
-	t.failed = true
-	t.Logf(format, args...)
-}
-
-func (t *reporter) FailNow() {
-	t.failed = true
-	runtime.Goexit()
-}
-
-func (t *reporter) Skipf(format string, args ...any) {
-	t.skipped = true
-	t.Logf(format, args...)
-	runtime.Goexit()
-}
-
-func (t *reporter) TempDir() string {
-	dir, err := os.MkdirTemp("", "storetest-")
-	if err != nil {
-		t.Errorf("making a temporary directory: %v", err)
-		t.FailNow()
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("removing a temporary directory: %v", err)
+	select {
+	case <-done:
+	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(abandon):
+			buffer := make([]byte, 64<<10)
+			t.Errorf("the case did not end with its context: %v\n%s", ctx.Err(), buffer[:runtime.Stack(buffer, true)])
 		}
-	})
-	return dir
-}
-
-func (t *reporter) recovered() {
-	if p := recover(); p != nil {
-		t.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
-}
-
-// cleanUp runs what was left, last first, also after a panic of one.
-func (t *reporter) cleanUp() {
-	for len(t.cleanups) > 0 {
-		f := t.cleanups[len(t.cleanups)-1]
-		t.cleanups = t.cleanups[:len(t.cleanups)-1]
-		func() {
-			defer t.recovered()
-			f()
-		}()
+	if c.opts.Deadline > 0 && context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // the cause itself
+		t.Errorf("the case had %v and needed more", c.opts.Deadline)
 	}
+	return t.result(one, time.Since(started))
 }
