@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,9 +28,19 @@ type Cluster struct {
 	Dir  string // of the socket
 	Port int
 
+	opts    Options
+	bin     string
+	ident   identity
 	process *exec.Cmd
-	output  *strings.Builder
+	output  *log
 	made    atomic.Int64
+}
+
+// Options are what a server of a test's own has beside the defaults.
+type Options struct {
+	Settings map[string]string // of postgresql.conf
+	HBA      string            // the content of pg_hba.conf; empty: everybody is trusted
+	InitDB   []string          // arguments of initdb, such as --data-checksums
 }
 
 // shared is the server of this test binary.
@@ -65,7 +75,7 @@ func Server(tb testing.TB) *Cluster {
 	defer one.mu.Unlock()
 	if !one.started {
 		one.started = true
-		one.cluster, one.err = start()
+		one.cluster, one.err = start(Options{})
 	}
 	if errors.Is(one.err, errMissing) {
 		tb.Skipf("SKIPPED: %v", one.err)
@@ -74,6 +84,21 @@ func Server(tb testing.TB) *Cluster {
 		tb.Fatalf("starting PostgreSQL: %v", one.err)
 	}
 	return one.cluster
+}
+
+// New starts a server of the test's own, which ends with the test: one to restart, or to set up in
+// another way.
+func New(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	c, err := start(opts)
+	if errors.Is(err, errMissing) {
+		tb.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		tb.Fatalf("starting PostgreSQL: %v", err)
+	}
+	tb.Cleanup(c.stop)
+	return c
 }
 
 // binaries is the folder of the newest installed version.
@@ -93,8 +118,12 @@ func binaries() (string, error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
-func start() (*Cluster, error) {
+func start(opts Options) (*Cluster, error) {
 	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	ident, err := servant()
 	if err != nil {
 		return nil, err
 	}
@@ -102,30 +131,18 @@ func start() (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, output: new(strings.Builder)}
-	if err := c.start(bin); err != nil {
+	c := &Cluster{Dir: dir, opts: opts, bin: bin, ident: ident, output: new(log)}
+	if err := errors.Join(os.Chown(dir, ident.uid, ident.gid), c.make()); err != nil {
 		c.stop()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Cluster) start(bin string) error {
-	uid, gid := os.Getuid(), os.Getgid()
-	if uid == 0 {
-		who, err := user.Lookup("postgres")
-		if err != nil {
-			return err
-		}
-		uid, _ = strconv.Atoi(who.Uid) //nolint:errcheck // numbers on every system that PostgreSQL runs on
-		gid, _ = strconv.Atoi(who.Gid) //nolint:errcheck // the same
-		if err := os.Chown(c.Dir, uid, gid); err != nil {
-			return err
-		}
-	}
-	data := filepath.Join(c.Dir, "data")
-	initdb := c.command(uid, gid, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
+// make makes the cluster and starts it.
+func (c *Cluster) make() error {
+	args := append([]string{"-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"}, c.opts.InitDB...)
+	if out, err := c.command("initdb", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	port, err := freePort()
@@ -133,33 +150,102 @@ func (c *Cluster) start(bin string) error {
 		return err
 	}
 	c.Port = port
-	c.process = c.command(uid, gid, filepath.Join(bin, "postgres"), "-D", data, "-k", c.Dir, "-p", strconv.Itoa(port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "autovacuum_naptime=10s")
-	c.process.Stdout, c.process.Stderr = c.output, c.output
-	if err := c.process.Start(); err != nil {
+	if err := c.launch(); err != nil {
 		return err
 	}
+	if err := c.wait(func(ctx context.Context) error { return c.exec(ctx, "CREATE ROLE "+Role+" LOGIN") }); err != nil {
+		return err
+	}
+	if c.opts.HBA == "" {
+		return nil
+	}
+	// The superuser comes in through the socket in any case.
+	if err := c.write("data/pg_hba.conf", "local all postgres trust\n"+c.opts.HBA+"\n"); err != nil {
+		return err
+	}
+	return c.exec(context.Background(), "SELECT pg_reload_conf()")
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.Dir, "data") }
+
+// launch starts the server of a cluster that is there.
+func (c *Cluster) launch() error {
+	args := []string{"-D", c.data(), "-k", c.Dir, "-p", strconv.Itoa(c.Port), "-c", "listen_addresses=127.0.0.1"}
+	settings := map[string]string{"max_connections": "300", "shared_buffers": "64MB", "autovacuum_naptime": "10s"}
+	maps.Copy(settings, c.opts.Settings)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		args = append(args, "-c", name+"="+settings[name])
+	}
+	c.process = c.command("postgres", args...)
+	c.process.Stdout, c.process.Stderr = c.output, c.output
+	return c.process.Start()
+}
+
+// wait tries until it succeeds, for a minute.
+func (c *Cluster) wait(try func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		err := c.exec(ctx, "CREATE ROLE "+Role+" LOGIN")
+		err := try(ctx)
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for the server: %w\n%s", err, c.output)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// command is a command under another user that ends with this process.
-func (c *Cluster) command(uid, gid int, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...) //nolint:noctx // it lives as long as the test binary
-	cmd.Dir = c.Dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "LC_ALL=C.UTF-8"}
-	tie(cmd, uid, gid)
+// Down ends the server as a crash would ("immediate"): nothing is written back.
+func (c *Cluster) Down(tb testing.TB) {
+	tb.Helper()
+	if err := c.process.Process.Signal(syscall.SIGQUIT); err != nil {
+		tb.Fatalf("ending the server: %v", err)
+	}
+	_ = c.process.Wait() // it says that it was ended
+	c.process = nil
+}
+
+// Up starts the server again after Down, and waits until it answers.
+func (c *Cluster) Up(tb testing.TB) {
+	tb.Helper()
+	err := c.launch()
+	if err == nil {
+		err = c.wait(func(ctx context.Context) error { return c.exec(ctx, "SELECT 1") })
+	}
+	if err != nil {
+		tb.Fatalf("starting the server again: %v", err)
+	}
+}
+
+// Exec runs statements as the superuser, in the database postgres.
+func (c *Cluster) Exec(tb testing.TB, sql string) {
+	tb.Helper()
+	if err := c.exec(tb.Context(), sql); err != nil {
+		tb.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// File writes a file that belongs to the server into its folder, and returns its path.
+func (c *Cluster) File(tb testing.TB, name, content string) string {
+	tb.Helper()
+	if err := c.write(name, content); err != nil {
+		tb.Fatalf("writing a file of the server: %v", err)
+	}
+	return filepath.Join(c.Dir, name)
+}
+
+func (c *Cluster) write(name, content string) error {
+	path := filepath.Join(c.Dir, name)
+	return errors.Join(os.WriteFile(path, []byte(content), 0o600), os.Chown(path, c.ident.uid, c.ident.gid))
+}
+
+// command is one of PostgreSQL's own, under the server's user; it ends with this process.
+func (c *Cluster) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(c.bin, name), args...) //nolint:noctx // it lives as long as the test binary
+	c.ident.serve(cmd, c.Dir)
 	return cmd
 }
 
@@ -178,7 +264,7 @@ func freePort() (int, error) {
 
 // stop ends the server and removes its files.
 func (c *Cluster) stop() {
-	if c.process != nil && c.process.Process != nil {
+	if c.process != nil && c.process.Process != nil { // nil after Down
 		_ = c.process.Process.Signal(os.Interrupt) // "fast": clients are cut off
 		_ = c.process.Wait()
 	}
