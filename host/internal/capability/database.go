@@ -26,4 +26,7 @@ type DatabaseInfo struct {
 	Exists      bool   // false: it is made by the first program
 	JournalMode string // as the engine reports it, empty while it does not exist
 	Synchronous string // "normal", "full" or "extra"; synchronous_commit of a server
+	Role        string // as which a server is used
+	Transport   string // how a server is reached: "TLS 1.3", "no TLS", "a local socket"
+	Pooled      bool   // a pooler stands between, which lends a process for each transaction
 }

@@ -2,21 +2,30 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
 )
 
 const (
 	maxStatements = 256 // that a connection keeps prepared
 	// closeTime bounds a farewell, and a ROLLBACK.
 	closeTime = 5 * time.Second
+	// signTime is how long a connection that was idle for long may take to show that it is alive.
+	signTime = 2 * time.Second
+	// idleInTransaction is after which the server ends a transaction of a host that hangs.
+	idleInTransaction = time.Minute
 )
+
+var errEncoding = errors.New("the database does not store text as UTF8")
 
 var errSuperuser = errors.New("the role is a superuser, or may run programs or use files on the server, and allow_superuser is not set")
 
@@ -57,7 +66,8 @@ type stmt struct {
 const hello = `SELECT pg_backend_pid()::text,
  (SELECT bool_or(rolsuper) FROM pg_roles WHERE rolname IN (current_user, session_user))
  OR EXISTS (SELECT 1 FROM pg_roles WHERE pg_has_role(session_user, oid, 'MEMBER')
-  AND rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))`
+  AND rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')),
+ current_setting('server_encoding')`
 
 // open makes a connection that is ready for a guest's statements.
 func open(ctx context.Context, cfg *pgconn.Config, opts *Options) (*conn, error) {
@@ -81,36 +91,58 @@ func (c *conn) introduce(ctx context.Context, opts *Options) error {
 	if answer.Err != nil {
 		return fmt.Errorf("asking for the role: %w", answer.Err)
 	}
-	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 2 {
+	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 3 {
 		return errors.New("asking for the role: no answer")
 	}
 	if string(answer.Rows[0][1]) != "f" && !opts.AllowSuperuser {
 		return errSuperuser
 	}
+	if encoding := string(answer.Rows[0][2]); encoding != "UTF8" {
+		// LATIN1 and the like can't hold every text, and SQL_ASCII can't be searched as JSON.
+		return fmt.Errorf("%w, but as %s", errEncoding, encoding)
+	}
 	c.named = string(answer.Rows[0][0]) == strconv.FormatUint(uint64(c.pg.PID()), 10)
-	c.begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+	c.begin = "BEGIN ISOLATION LEVEL READ COMMITTED" // and not READ WRITE: the database may be set to be read only
 	c.look = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	limits := fmt.Sprintf("statement_timeout = %d", opts.StatementTimeout.Milliseconds())
+	// A host that hangs must not hold locks: programs don't wait between their statements.
+	limits := fmt.Sprintf("SELECT set_config('statement_timeout', '%d', %t), set_config('idle_in_transaction_session_timeout', '%d', %t)",
+		opts.StatementTimeout.Milliseconds(), !c.named, idleInTransaction.Milliseconds(), !c.named)
 	if !c.named {
 		// A session's settings would be left with whoever has the process next.
-		c.limit = "SET LOCAL " + limits
+		c.limit = limits
 		return nil
 	}
-	// A host that hangs must not hold locks: programs don't wait between their statements.
-	_, err := c.pg.Exec(ctx, "SET "+limits+"; SET idle_in_transaction_session_timeout = '60s'").ReadAll()
-	if err != nil {
+	if _, err := c.pg.Exec(ctx, limits).ReadAll(); err != nil {
 		return fmt.Errorf("setting timeouts: %w", err)
 	}
 	return nil
 }
 
-// describe returns the server's version and how it commits.
-func (c *conn) describe(ctx context.Context) (version, synchronous string, err error) {
-	answer := c.pg.ExecParams(ctx, "SELECT current_setting('server_version'), current_setting('synchronous_commit')", nil, nil, nil, nil).Read()
+// describe says what is on the other side.
+func (c *conn) describe(ctx context.Context, info *capability.DatabaseInfo) error {
+	answer := c.pg.ExecParams(ctx, "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_user", nil, nil, nil, nil).Read()
 	if answer.Err != nil {
-		return "", "", answer.Err
+		return answer.Err
 	}
-	return string(answer.Rows[0][0]), string(answer.Rows[0][1]), nil
+	row := answer.Rows[0]
+	info.Version, info.Synchronous, info.Role = string(row[0]), string(row[1]), string(row[2])
+	info.Pooled = !c.named
+	switch wire := c.pg.Conn().(type) {
+	case *tls.Conn:
+		info.Transport = tls.VersionName(wire.ConnectionState().Version)
+	case *net.UnixConn:
+		info.Transport = "a local socket"
+	default:
+		info.Transport = "no TLS"
+	}
+	return nil
+}
+
+// alive asks the other side for a sign of life.
+func (c *conn) alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, signTime)
+	defer cancel()
+	return c.pg.Exec(ctx, "-- alive?").Close() == nil
 }
 
 // known returns a statement that was described before, nil when it was not.

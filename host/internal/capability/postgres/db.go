@@ -66,42 +66,20 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 			}
 		}
 	}
-	work, done := watch(ctx)
-	defer done()
-	reply, failure, again := db.try(ctx, work, exec, call)
+	reply, failure, again := db.try(ctx, exec, call)
 	if again && ctx.Err() == nil {
-		reply, failure, _ = db.try(ctx, work, exec, call)
+		reply, failure, _ = db.try(ctx, exec, call)
 	}
 	return reply, failure
 }
 
-// watch returns a context that ends with ctx, and not with anything that ctx becomes after the call:
-// pgconn lets goroutines look at its context for a moment longer than a call takes.
-func watch(ctx context.Context) (work context.Context, done func()) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	over := make(chan struct{})
-	if ended := ctx.Done(); ended != nil {
-		go func() {
-			select {
-			case <-ended:
-				cancel()
-			case <-over:
-			}
-		}()
-	}
-	return work, func() {
-		close(over)
-		cancel()
-	}
-}
-
 // try runs a program on one connection, and says whether another connection may do better.
-func (db *DB) try(ctx, work context.Context, exec *abi.SQLExec, call *capability.Call) (reply *abi.SQLExecReply, failure *abi.Error, again bool) {
-	c, failure := db.lend(ctx, work)
+func (db *DB) try(ctx context.Context, exec *abi.SQLExec, call *capability.Call) (reply *abi.SQLExecReply, failure *abi.Error, again bool) {
+	c, failure := db.lend(ctx)
 	if failure != nil {
 		return nil, failure, false
 	}
-	p := program{conn: c, ctx: ctx, work: work, exec: exec, call: call}
+	p := program{conn: c, ctx: ctx, exec: exec, call: call}
 	returned := false
 	defer func() { db.giveBack(c, !returned || p.broken) }()
 	fresh := c.fresh
@@ -117,8 +95,8 @@ func (db *DB) try(ctx, work context.Context, exec *abi.SQLExec, call *capability
 	return reply, failure, p.lost && !fresh || p.stray || p.stale
 }
 
-// lend returns a connection that nobody else uses; work is ctx as watch returns it.
-func (db *DB) lend(ctx, work context.Context) (*conn, *abi.Error) {
+// lend returns a connection that nobody else uses.
+func (db *DB) lend(ctx context.Context) (*conn, *abi.Error) {
 	select {
 	case <-db.closing:
 		return nil, newError(abi.CodeUnavailable, sentenceClosed)
@@ -133,24 +111,40 @@ func (db *DB) lend(ctx, work context.Context) (*conn, *abi.Error) {
 		select {
 		case db.slots <- struct{}{}:
 		case <-ctx.Done():
-			return nil, ended(ctx, "while waiting for the programs before it")
+			return nil, ended(ctx, fmt.Sprintf("while waiting for one of the %d connections that pool_size allows", cap(db.slots)))
 		case <-db.closing:
 			return nil, newError(abi.CodeUnavailable, sentenceClosed)
 		}
 	}
-	db.mu.Lock()
-	if n := len(db.idle); n > 0 {
-		c := db.idle[n-1]
-		db.idle = db.idle[:n-1]
-		db.mu.Unlock()
+	if c := db.reuse(ctx); c != nil {
 		return c, nil
 	}
-	db.mu.Unlock()
-	c, failure := db.connect(ctx, work)
+	c, failure := db.connect(ctx)
 	if failure != nil {
 		<-db.slots
 	}
 	return c, failure
+}
+
+// reuse returns a connection that is idle, nil when there is none. One that was idle for long may lead
+// nowhere by now: firewalls forget connections without a word.
+func (db *DB) reuse(ctx context.Context) *conn {
+	for {
+		db.mu.Lock()
+		n := len(db.idle)
+		if n == 0 {
+			db.mu.Unlock()
+			return nil
+		}
+		c := db.idle[n-1]
+		db.idle = db.idle[:n-1]
+		db.mu.Unlock()
+		if time.Since(c.used) < db.opts.IdleCheck || c.alive(ctx) {
+			return c
+		}
+		db.logger().Debug("an idle database connection was dead", "database", where(db.config))
+		db.close(c)
+	}
 }
 
 // giveBack ends the loan of a connection.
@@ -194,14 +188,10 @@ func (db *DB) close(c *conn) {
 }
 
 // connect makes a connection.
-func (db *DB) connect(ctx, work context.Context) (*conn, *abi.Error) {
-	c, err := open(work, db.config, &db.opts)
+func (db *DB) connect(ctx context.Context) (*conn, *abi.Error) {
+	c, err := open(ctx, db.config, &db.opts)
 	if err != nil && ctx.Err() != nil {
 		return nil, ended(ctx, "while the database was connected to")
-	}
-	if errors.Is(err, errSuperuser) {
-		db.report(err)
-		return nil, newError(abi.CodeDenied, sentenceSuperuser)
 	}
 	if err != nil {
 		db.report(err)
@@ -250,17 +240,14 @@ func (db *DB) Close() error {
 // Info implements capability.Database.
 func (db *DB) Info(ctx context.Context) (capability.DatabaseInfo, error) {
 	info := capability.DatabaseInfo{Driver: "postgres", Path: where(db.config)}
-	work, done := watch(ctx)
-	defer done()
-	c, failure := db.lend(ctx, work)
+	c, failure := db.lend(ctx)
 	if failure != nil {
 		return info, fmt.Errorf("inspecting database %q: %w", info.Path, failure)
 	}
-	defer db.giveBack(c, false)
-	version, synchronous, err := c.describe(work)
-	if err != nil {
+	defer func() { db.giveBack(c, c.pg.IsClosed()) }()
+	if err := c.describe(ctx, &info); err != nil {
 		return info, fmt.Errorf("inspecting database %q: %w", info.Path, err)
 	}
-	info.Version, info.Synchronous, info.Exists = version, synchronous, true
+	info.Exists = true
 	return info, nil
 }

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"strconv"
@@ -26,6 +28,10 @@ const (
 	sentenceFull      = "the database server's disk is full"
 	sentenceMemory    = "the database server ran out of memory"
 	sentenceStandby   = "the database server accepts no writes (it is a standby, or read-only)"
+	sentenceNoTLS     = "the database server does not speak TLS, which sslmode asks for"
+	sentenceCA        = "the database server's certificate is not signed by an authority that sslrootcert (or the system) trusts"
+	sentenceName      = "the database server's certificate is for another name than the host that was asked for"
+	sentenceEncoding  = "the database does not store text as UTF8; make one that does (createdb --encoding UTF8 --template template0)"
 	sentenceSuperuser = "the database role is a superuser, or may run programs or use files on the server; give the plugin a role of its own, or set allow_superuser = true"
 	sentenceNUL       = "a text has a NUL or bytes that are not UTF-8, which PostgreSQL can't hold"
 )
@@ -87,14 +93,20 @@ func translate(e *pgconn.PgError) *abi.Error {
 
 // translateConnect says why no connection could be made.
 func translateConnect(err error) *abi.Error {
+	switch {
+	case errors.Is(err, errSuperuser):
+		return newError(abi.CodeDenied, sentenceSuperuser)
+	case errors.Is(err, errEncoding):
+		return newError(abi.CodeUnsupported, sentenceEncoding)
+	}
 	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if failure := translate(server); failure.Code == abi.CodeDenied || failure.Code == abi.CodeUnavailable {
 			return failure
 		}
 		return newError(abi.CodeUnavailable, sentenceConnect)
 	}
-	if strings.Contains(err.Error(), "tls") || strings.Contains(err.Error(), "TLS") || strings.Contains(err.Error(), "x509") {
-		return newError(abi.CodeUnavailable, sentenceTLS)
+	if sentence := insecure(err); sentence != "" {
+		return newError(abi.CodeUnavailable, sentence)
 	}
 	sentence := sentenceConnect
 	if cause, ok := errors.AsType[*net.OpError](err); ok && cause.Op == "dial" && cause.Err != nil {
@@ -105,6 +117,23 @@ func translateConnect(err error) *abi.Error {
 		}
 	}
 	return newError(abi.CodeUnavailable, sentence)
+}
+
+// insecure says why there is no TLS that is good enough, and nothing when that is not it.
+func insecure(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return sentenceName
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return sentenceCA
+	}
+	switch text := err.Error(); {
+	case strings.Contains(text, "server refused TLS connection"):
+		return sentenceNoTLS
+	case strings.Contains(text, "tls error"), strings.Contains(text, "x509: "), strings.Contains(text, "tls: "):
+		return sentenceTLS
+	}
+	return ""
 }
 
 // ended says why a context ended. Nothing was done, so the same request may be made again.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -47,6 +49,9 @@ type Options struct {
 	// ConnectTimeout is the longest that making a connection may take, 10 s when 0. A connect_timeout
 	// in the DSN, or PGCONNECT_TIMEOUT, wins.
 	ConnectTimeout time.Duration
+	// IdleCheck is after how long without work a connection is tried before it is used again, 30 s
+	// when 0.
+	IdleCheck time.Duration
 	// AllowSuperuser accepts a role that can leave the database: a superuser, or one that may run
 	// programs or read and write files on the server.
 	AllowSuperuser bool
@@ -60,6 +65,7 @@ const (
 	maxPoolSize             = 1000
 	defaultStatementTimeout = 30 * time.Second
 	defaultConnectTimeout   = 10 * time.Second
+	defaultIdleCheck        = 30 * time.Second
 )
 
 // check fills in the defaults and returns every problem at once.
@@ -83,6 +89,9 @@ func (o *Options) check() error {
 	case o.ConnectTimeout == 0:
 		o.ConnectTimeout = defaultConnectTimeout
 	}
+	if o.IdleCheck <= 0 {
+		o.IdleCheck = defaultIdleCheck
+	}
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -95,14 +104,33 @@ func parse(dsn string) (*pgconn.Config, error) {
 	if err == nil {
 		return cfg, nil
 	}
-	// What went wrong may hold a part of the password, if that is what made it unreadable.
-	reason := "it is not a URL such as postgres://role@host/database, nor a list such as host=… dbname=…"
+	return nil, errors.New("the dsn can't be used: " + unreadable(dsn, err))
+}
+
+// unreadable says what is wrong with a dsn in words of ours: pgconn's may hold a part of the
+// password, if that is what made it unreadable.
+func unreadable(dsn string, err error) string {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
-		reason = "a file that it names can't be read: " + path.Error()
-	} else if dsn == "" {
-		reason = "the PG* variables don't say where the server is"
+		return "a file that it names can't be read: " + path.Error()
 	}
-	return nil, errors.New("the dsn can't be used: " + reason)
+	text := err.Error()
+	for _, known := range [...]struct{ said, sentence string }{
+		{"failed to parse as", "it is not a URL such as postgres://role@host/database, nor a list such as host=… dbname=…; in a URL's password write / @ : # % as %2F %40 %3A %23 %25"},
+		{"invalid port", "its port, or PGPORT, is not a number from 1 to 65535"},
+		{"port numbers to", "it has as many ports as hosts, or one"},
+		{"failed to read service", "its service, or PGSERVICE, is not in the service file (PGSERVICEFILE, or ~/.pg_service.conf)"},
+		{"invalid connect_timeout", "its connect_timeout, or PGCONNECT_TIMEOUT, is not a number of seconds"},
+		{"failed to configure TLS", "its sslmode, sslrootcert, sslcert or sslkey, or the PGSSL… variables, can't be used (sslmode is disable, allow, prefer, require, verify-ca or verify-full; the others are files)"},
+		{"target_session_attrs", "its target_session_attrs, or PGTARGETSESSIONATTRS, is not any, read-write, read-only, primary, standby or prefer-standby"},
+	} {
+		if strings.Contains(text, known.said) {
+			return known.sentence
+		}
+	}
+	if dsn == "" {
+		return "one of the PG* variables has a value that is not one"
+	}
+	return "one of its settings has a value that is not one"
 }
 
 // config returns how to make a connection.
@@ -139,5 +167,12 @@ func where(cfg *pgconn.Config) string {
 	if database == "" {
 		database = cfg.User
 	}
-	return net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))) + "/" + database
+	hosts := []string{net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))}
+	for _, other := range cfg.Fallbacks { // also the same host once more, without TLS
+		host := net.JoinHostPort(other.Host, strconv.Itoa(int(other.Port)))
+		if !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return strings.Join(hosts, ",") + "/" + database
 }

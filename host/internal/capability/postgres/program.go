@@ -21,7 +21,6 @@ const commitTime = 10 * time.Second
 type program struct {
 	conn    *conn
 	ctx     context.Context //nolint:containedctx // lives for one call of Exec
-	work    context.Context //nolint:containedctx // the same, for pgconn
 	exec    *abi.SQLExec
 	call    *capability.Call
 	pipe    *pgconn.Pipeline
@@ -46,7 +45,7 @@ func (p *program) run() (*abi.SQLExecReply, *abi.Error) {
 	// Which row of them? The forms mean the same, so row by row it ends at that row. A statement for
 	// many rows may also have been too narrow: two rows of a batch that are about the same row of a
 	// table are one after the other here.
-	again := program{conn: p.conn, ctx: p.ctx, work: p.work, exec: p.exec, call: p.call, byRow: true}
+	again := program{conn: p.conn, ctx: p.ctx, exec: p.exec, call: p.call, byRow: true}
 	reply, second := again.attempt()
 	p.broken, p.lost, p.stray, p.stale = again.broken, again.lost, again.stray, again.stale
 	return reply, second
@@ -54,7 +53,7 @@ func (p *program) run() (*abi.SQLExecReply, *abi.Error) {
 
 // attempt runs the steps in a transaction and ends it.
 func (p *program) attempt() (*abi.SQLExecReply, *abi.Error) {
-	p.pipe = p.conn.pg.StartPipeline(p.work)
+	p.pipe = p.conn.pg.StartPipeline(p.ctx)
 	p.conn.queue = p.conn.queue[:0]
 	finished := false
 	defer func() {
@@ -209,6 +208,7 @@ func (p *program) failed(err error, step, row int) *abi.Error {
 		if p.exec.ReadOnly {
 			return at(newError(abi.CodeInvalid, "the program is read-only and the statement writes"), step, row)
 		}
+		p.broken = true // where there are several servers, the next connection may lead to the one that writes
 	}
 	if p.ctx.Err() != nil {
 		return at(ended(p.ctx, fmt.Sprintf("in step %d", max(step, 0))), step, row)
