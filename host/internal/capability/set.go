@@ -66,7 +66,8 @@ func (s *Set) Granted(want abi.Want) error {
 			return nil
 		}
 		return fmt.Errorf("plugin %q wants the SQL database %q (%s), which alineo.toml does not grant; add\n"+
-			"[plugins.%s.sql.%s]\ndriver = \"sqlite\"\npath = \"./%s.db\"",
+			"[plugins.%s.sql.%s]\nand below it what its SQL is written for, a file or a server:\n"+
+			"driver = \"sqlite\"\npath = \"./%s.db\"\nor\ndriver = \"postgres\"\ndsn = \"env:DATABASE_URL\"",
 			s.plugin, want.Resource, reason(want), key(s.plugin), key(want.Resource), fileName(want.Resource))
 	default:
 		return fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\" and \"log\"",
