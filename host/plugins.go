@@ -87,7 +87,7 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 	for _, db := range slices.Sorted(maps.Keys(cfg.SQL)) {
 		opened, err := h.database(cfg.SQL[db])
 		if err != nil {
-			return pluginSpec{}, fmt.Errorf("granting database %q to plugin %q: %w", db, name, err)
+			return pluginSpec{}, fmt.Errorf("%sgranting database %q to plugin %q: %w", h.whereDatabase(name, db), db, name, err)
 		}
 		databases[db] = opened
 	}
@@ -117,6 +117,17 @@ func (h *Host) database(grant config.SQL) (capability.Database, error) {
 		Path: grant.Path, Synchronous: grant.Synchronous, BusyTimeout: time.Duration(grant.BusyTimeout),
 		Logger: h.log.Named("sql"),
 	})
+}
+
+// whereDatabase is where the file says which database a plugin is granted, as the beginning of a message.
+func (h *Host) whereDatabase(name, db string) string {
+	key := "plugins." + name + ".sql." + db
+	for _, at := range [...]string{key + ".dsn", key} {
+		if origin := h.cfg.Origin(at); origin.Kind != config.FromDefault {
+			return origin.String() + ": "
+		}
+	}
+	return ""
 }
 
 // module returns a plugin's bytes and the digest that they must have.
