@@ -79,6 +79,11 @@ func insertReference(ctx context.Context, dsn, schema string, entries []store.En
 	return errors.Join(err, conn.Close(ctx))
 }
 
+// postgresFeatures are all but verbatim: JSONB keeps a payload's value, not its bytes.
+var postgresFeatures = []storetest.Feature{
+	storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureHandles, storetest.FeaturePersistent, storetest.FeatureForeignRows,
+}
+
 func TestPostgresLedger(t *testing.T) {
 	t.Parallel()
 	_, dsn := pgtest.Server(t).Database(t)
@@ -92,5 +97,5 @@ func TestPostgresLedger(t *testing.T) {
 				return insertReference(ctx, dsn, schema, entries)
 			},
 		}
-	}, storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureHandles, storetest.FeaturePersistent, storetest.FeatureForeignRows)
+	}, postgresFeatures...)
 }
