@@ -134,7 +134,10 @@ func (l *loaded) databases(ctx context.Context) []Finding {
 		case err != nil:
 			f.Detail, f.Fatal = err.Error(), true
 		case info.Driver == config.Postgres:
-			f.OK, f.Detail = true, fmt.Sprintf("%s (PostgreSQL %s, synchronous_commit %s)", info.Path, info.Version, info.Synchronous)
+			f.OK, f.Detail = true, fmt.Sprintf("%s as %s, %s (PostgreSQL %s, synchronous_commit %s)", info.Path, info.Role, info.Transport, info.Version, info.Synchronous)
+			if info.Pooled {
+				f.Detail += ", through a pooler"
+			}
 		case info.Exists:
 			f.OK, f.Detail = true, fmt.Sprintf("%s (SQLite %s, journal %s, synchronous %s)", info.Path, info.Version, info.JournalMode, info.Synchronous)
 		default:
