@@ -1,6 +1,7 @@
 package opensandbox
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -44,8 +45,14 @@ type Options struct {
 	APIKey string
 	// UseServerProxy reaches sandboxes through the control server instead of directly.
 	UseServerProxy bool
-	// Transport carries every request when it is set, such as one that dials a unix socket. Nil:
-	// two transports of the client's own, one for short calls and one for streams.
+	// EndpointHosts replaces the host in the addresses that the control server names, for servers
+	// that name one which only they can reach, such as host.docker.internal. A value may have a port
+	// of its own.
+	EndpointHosts map[string]string
+	// Transport carries every request when it is set, such as one that dials a unix socket. For PTYs
+	// and WebSockets it must speak HTTP/1.1 and return bodies that can be written to, as
+	// *http.Transport does. Nil: transports of the client's own, one for short calls, one for streams
+	// and one for WebSockets.
 	Transport http.RoundTripper
 	// Timeout bounds each attempt of a short call. Default 30 s.
 	Timeout time.Duration
@@ -70,6 +77,7 @@ type Client struct {
 	opts    Options
 	unary   *http.Client
 	streams *http.Client
+	sockets *http.Client
 	owned   []*http.Transport // those that Close may drain
 
 	endpoints endpointCache
@@ -93,15 +101,19 @@ func New(opts Options) (*Client, error) {
 	}
 	c := &Client{base: base, opts: opts}
 	if opts.Transport != nil {
-		c.unary, c.streams = newHTTPClient(opts.Transport), newHTTPClient(opts.Transport)
+		c.unary = newHTTPClient(opts.Transport)
+		c.streams, c.sockets = c.unary, c.unary
 		return c, nil
 	}
-	unary, streams := newTransport(), newTransport()
+	unary, streams, sockets := newTransport(), newTransport(), newTransport()
 	// Streams are closed at their terminal event, not drained, so their connections don't come
 	// back; a pool of their own keeps them from pushing out those of the short calls.
 	streams.MaxIdleConnsPerHost = 4
-	c.owned = []*http.Transport{unary, streams}
-	c.unary, c.streams = newHTTPClient(unary), newHTTPClient(streams)
+	// A connection can only be upgraded in HTTP/1.1.
+	sockets.ForceAttemptHTTP2 = false
+	sockets.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	c.owned = []*http.Transport{unary, streams, sockets}
+	c.unary, c.streams, c.sockets = newHTTPClient(unary), newHTTPClient(streams), newHTTPClient(sockets)
 	return c, nil
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Endpoint is where one port of one sandbox is reached.
@@ -57,12 +59,46 @@ func (c *Client) Endpoint(ctx context.Context, sandboxID string, port int) (Endp
 }
 
 func (c *Client) fetchEndpoint(ctx context.Context, key endpointKey) (Endpoint, error) {
-	call := call{
-		op: "get endpoint", subject: key.sandboxID, method: http.MethodGet, idempotent: true,
-		path: "/sandboxes/" + url.PathEscape(key.sandboxID) + "/endpoints/" + strconv.Itoa(key.port),
+	endpoint, err := c.LookUpEndpoint(ctx, key.sandboxID, key.port, EndpointOptions{UseServerProxy: c.opts.UseServerProxy})
+	if err != nil {
+		return Endpoint{}, err
 	}
-	if c.opts.UseServerProxy {
-		call.query = url.Values{"use_server_proxy": {"true"}}
+	c.endpoints.mu.Lock()
+	defer c.endpoints.mu.Unlock()
+	if c.endpoints.known == nil {
+		c.endpoints.known = make(map[endpointKey]Endpoint)
+	}
+	c.endpoints.known[key] = endpoint
+	return endpoint, nil
+}
+
+// EndpointOptions chooses the form of an endpoint. The zero value is the direct one.
+type EndpointOptions struct {
+	// UseServerProxy asks for the way through the control server.
+	UseServerProxy bool
+	// Expires asks for a signed address that works without headers until then, to be handed on. Only
+	// servers with a gateway have it, and not together with UseServerProxy.
+	Expires time.Time
+}
+
+// LookUpEndpoint asks the control server for one form of a port's address, and remembers nothing.
+// There is an endpoint for every port of a sandbox, whether something listens there or not.
+func (c *Client) LookUpEndpoint(ctx context.Context, sandboxID string, port int, opts EndpointOptions) (Endpoint, error) {
+	call := call{
+		op: "get endpoint", subject: sandboxID, method: http.MethodGet, idempotent: true, query: url.Values{},
+		path: "/sandboxes/" + url.PathEscape(sandboxID) + "/endpoints/" + strconv.Itoa(port),
+	}
+	if port < 1 || port > 65535 {
+		return Endpoint{}, fmt.Errorf("%s: %w: port %d is not between 1 and 65535", call.name(), ErrInvalid, port)
+	}
+	if opts.UseServerProxy {
+		call.query.Set("use_server_proxy", "true")
+	}
+	if !opts.Expires.IsZero() {
+		if opts.UseServerProxy {
+			return Endpoint{}, fmt.Errorf("%s: %w: the server's proxy has no signed addresses", call.name(), ErrInvalid)
+		}
+		call.query.Set("expires", strconv.FormatInt(opts.Expires.Unix(), 10))
 	}
 	var reply struct {
 		Endpoint string            `json:"endpoint"`
@@ -73,14 +109,8 @@ func (c *Client) fetchEndpoint(ctx context.Context, key endpointKey) (Endpoint, 
 	}
 	endpoint, err := c.parseEndpoint(reply.Endpoint, reply.Headers)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("%s: port %d: %w", call.name(), key.port, err)
+		return Endpoint{}, fmt.Errorf("%s: port %d: %w", call.name(), port, err)
 	}
-	c.endpoints.mu.Lock()
-	defer c.endpoints.mu.Unlock()
-	if c.endpoints.known == nil {
-		c.endpoints.known = make(map[endpointKey]Endpoint)
-	}
-	c.endpoints.known[key] = endpoint
 	return endpoint, nil
 }
 
@@ -94,6 +124,13 @@ func (c *Client) parseEndpoint(address string, headers map[string]string) (Endpo
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
 		return Endpoint{}, fmt.Errorf("the server gave an endpoint that is no address: %q", address)
+	}
+	if other, ok := c.opts.EndpointHosts[parsed.Hostname()]; ok {
+		if parsed.Port() != "" && !strings.Contains(other, ":") {
+			other = net.JoinHostPort(other, parsed.Port())
+		}
+		parsed.Host = other
+		address = parsed.String()
 	}
 	header := make(http.Header, len(headers))
 	for key, value := range headers {

@@ -6,18 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
-const (
-	pageSize = 200
-
-	// Control servers answer 422 below this many seconds.
-	minLifetime = 60
-)
+const pageSize = 200
 
 // CreateSandbox makes a sandbox. Servers pull the image and start it inside the call, so it may
 // take minutes. It is sent once: after an error other than an *Error, a sandbox may exist whose id
@@ -28,12 +25,8 @@ func (c *Client) CreateSandbox(ctx context.Context, req CreateRequest) (*Sandbox
 	call := call{
 		op: "create sandbox", method: http.MethodPost, path: "/sandboxes", timeout: c.opts.LifecycleTimeout,
 	}
-	if req.Timeout != 0 && req.Timeout < minLifetime {
-		return nil, fmt.Errorf("%s: %w: a lifetime of %d s is shorter than the least that servers accept, %d s",
-			call.name(), ErrInvalid, req.Timeout, minLifetime)
-	}
-	if (req.Image == nil) == (req.SnapshotID == "") {
-		return nil, fmt.Errorf("%s: %w: want an image or a snapshot id, and not both", call.name(), ErrInvalid)
+	if err := req.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", call.name(), err)
 	}
 	var err error
 	if call.body, err = json.Marshal(req); err != nil {
@@ -105,27 +98,32 @@ func (c *Client) ListSandboxes(ctx context.Context, filter SandboxFilter) iter.S
 		// One parameter whose value is a query string itself, so it gets encoded twice.
 		query.Set("metadata", inner.Encode())
 	}
-	return func(yield func(Sandbox, error) bool) {
+	return pages(ctx, c, "list sandboxes", "/sandboxes", query, func(box Sandbox) string { return box.ID })
+}
+
+// pages walks a listing.
+func pages[T any](ctx context.Context, c *Client, op, path string, query url.Values, id func(T) string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		query := maps.Clone(query) // the sequence may be walked by two at a time
 		seen := make(map[string]struct{})
 		for page := 1; ; page++ {
 			query.Set("page", strconv.Itoa(page))
 			var reply struct {
-				Items      []Sandbox  `json:"items"`
+				Items      []T        `json:"items"`
 				Pagination pagination `json:"pagination"`
 			}
-			err := c.do(ctx, call{
-				op: "list sandboxes", method: http.MethodGet, path: "/sandboxes", query: query, idempotent: true,
-			}, &reply)
+			err := c.do(ctx, call{op: op, method: http.MethodGet, path: path, query: query, idempotent: true}, &reply)
 			if err != nil {
-				yield(Sandbox{}, err)
+				var none T
+				yield(none, err)
 				return
 			}
-			for _, box := range reply.Items {
-				if _, twice := seen[box.ID]; twice {
+			for _, item := range reply.Items {
+				if _, twice := seen[id(item)]; twice {
 					continue
 				}
-				seen[box.ID] = struct{}{}
-				if !yield(box, nil) {
+				seen[id(item)] = struct{}{}
+				if !yield(item, nil) {
 					return
 				}
 			}
@@ -134,6 +132,58 @@ func (c *Client) ListSandboxes(ctx context.Context, filter SandboxFilter) iter.S
 			}
 		}
 	}
+}
+
+// PatchMetadata changes a sandbox's metadata and returns the sandbox: keys with a value are set,
+// keys with nil are removed, others stay.
+func (c *Client) PatchMetadata(ctx context.Context, id string, changes map[string]*string) (*Sandbox, error) {
+	call := call{
+		op: "patch metadata", subject: id, method: http.MethodPatch, idempotent: true,
+		path: "/sandboxes/" + url.PathEscape(id) + "/metadata",
+	}
+	set := make(map[string]string, len(changes))
+	for key, value := range changes {
+		if set[key] = ""; value != nil {
+			set[key] = *value
+		}
+	}
+	if err := checkLabels(set); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", call.name(), ErrInvalid, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	var err error
+	if call.body, err = json.Marshal(changes); err != nil {
+		return nil, fmt.Errorf("%s: %w", call.name(), err)
+	}
+	if len(changes) == 0 {
+		call.body = []byte("{}")
+	}
+	var box Sandbox
+	if err := c.do(ctx, call, &box); err != nil {
+		return nil, err
+	}
+	return &box, nil
+}
+
+// PauseSandbox asks for a sandbox to be frozen. Poll [Client.GetSandbox] until it is Paused. It is
+// ErrConflict for a sandbox that isn't running.
+func (c *Client) PauseSandbox(ctx context.Context, id string) error {
+	return c.transition(ctx, "pause sandbox", id, "pause")
+}
+
+// ResumeSandbox asks for a paused sandbox to go on. Poll [Client.GetSandbox] until it is Running,
+// and then [Execd.Ping]: on some servers its processes are gone and its addresses are others.
+func (c *Client) ResumeSandbox(ctx context.Context, id string) error {
+	return c.transition(ctx, "resume sandbox", id, "resume")
+}
+
+// transition is sent once: a repeated one is a conflict with itself.
+func (c *Client) transition(ctx context.Context, op, id, verb string) error {
+	err := c.do(ctx, call{
+		op: op, subject: id, method: http.MethodPost, path: "/sandboxes/" + url.PathEscape(id) + "/" + verb,
+		timeout: c.opts.LifecycleTimeout,
+	}, nil)
+	c.ForgetEndpoints(id)
+	return err
 }
 
 // RenewExpiration moves the end of a sandbox's life and returns what the server made of it. It is

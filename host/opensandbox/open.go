@@ -38,9 +38,11 @@ func (c *Client) openStream(
 		return nil, readError(call.op, call.subject, resp)
 	}
 	return &liveBody{
-		body:  resp.Body,
-		idle:  newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life"),
-		cause: func() error { return context.Cause(ctx) },
+		status: resp.StatusCode,
+		header: resp.Header,
+		body:   resp.Body,
+		idle:   newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life"),
+		cause:  func() error { return context.Cause(ctx) },
 	}, nil
 }
 
@@ -103,9 +105,11 @@ func (w *watchdog) shorten(limit time.Duration) {
 // liveBody reads an answer and gives up when the server is silent for too long. The time between
 // reads is the reader's own: a slow ledger is not a dead server.
 type liveBody struct {
-	body  io.ReadCloser
-	idle  *watchdog
-	cause func() error // why the request was cancelled, if it was
+	status int
+	header http.Header
+	body   io.ReadCloser
+	idle   *watchdog
+	cause  func() error // why the request was cancelled, if it was
 }
 
 func (b *liveBody) Read(p []byte) (int, error) {

@@ -67,6 +67,12 @@ func (c *Client) attempt(ctx context.Context, call call, out any) error {
 	if out == nil {
 		return nil
 	}
+	if own, ok := out.(replyDecoder); ok {
+		if err := own.decodeReply(resp); err != nil {
+			return call.fail(ctx, err)
+		}
+		return nil
+	}
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err != nil {
 		return call.fail(ctx, fmt.Errorf("reading the reply: %w", err))
@@ -81,6 +87,11 @@ func (c *Client) attempt(ctx context.Context, call call, out any) error {
 		return &replyError{call: call, body: reply, err: err}
 	}
 	return nil
+}
+
+// replyDecoder is for replies that are more than one JSON value.
+type replyDecoder interface {
+	decodeReply(resp *http.Response) error
 }
 
 // replyError is a success whose body can't be understood. The body is kept, because it may name

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 )
 
 // CreateSnapshot starts a snapshot of a running sandbox's files. Poll [Client.GetSnapshot] until it
@@ -56,4 +58,17 @@ func (c *Client) DeleteSnapshot(ctx context.Context, id string) error {
 		return nil
 	}
 	return err
+}
+
+// ListSnapshots lists the snapshots that the server has, newest first, as [Client.ListSandboxes]
+// lists sandboxes.
+func (c *Client) ListSnapshots(ctx context.Context, filter SnapshotFilter) iter.Seq2[Snapshot, error] {
+	query := url.Values{"pageSize": {strconv.Itoa(pageSize)}}
+	if filter.SandboxID != "" {
+		query.Set("sandboxId", filter.SandboxID)
+	}
+	if len(filter.States) > 0 {
+		query["state"] = filter.States
+	}
+	return pages(ctx, c, "list snapshots", "/snapshots", query, func(s Snapshot) string { return s.ID })
 }

@@ -10,7 +10,10 @@ import (
 const (
 	StatePending    = "Pending"
 	StateRunning    = "Running"
+	StatePausing    = "Pausing"
 	StatePaused     = "Paused"
+	StateResuming   = "Resuming"
+	StateStopping   = "Stopping"
 	StateFailed     = "Failed"
 	StateTerminated = "Terminated"
 )
@@ -20,6 +23,7 @@ const (
 	SnapshotCreating = "Creating"
 	SnapshotReady    = "Ready"
 	SnapshotFailed   = "Failed"
+	SnapshotDeleting = "Deleting"
 )
 
 // Time is a point in time as servers write it: RFC 3339 with any fraction and offset. One that
@@ -45,30 +49,6 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.UTC())
 }
 
-// Image names what a sandbox is made of.
-type Image struct {
-	URI  string     `json:"uri"`
-	Auth *ImageAuth `json:"auth,omitempty"`
-}
-
-// ImageAuth is what a private registry asks for.
-type ImageAuth struct {
-	Username string `json:"username"`
-	Password string `json:"password"`
-}
-
-// CreateRequest asks for a sandbox, from an image or from a snapshot.
-type CreateRequest struct {
-	Image      *Image   `json:"image,omitempty"`
-	SnapshotID string   `json:"snapshotId,omitempty"`
-	Entrypoint []string `json:"entrypoint,omitempty"` // required with Image
-	// Timeout is the sandbox's life in seconds, 60 or more; 0 never expires.
-	Timeout        int               `json:"timeout,omitempty"`
-	ResourceLimits map[string]string `json:"resourceLimits,omitempty"` // such as cpu "500m", memory "512Mi"
-	Env            map[string]string `json:"env,omitempty"`
-	Metadata       map[string]string `json:"metadata,omitempty"` // Kubernetes label rules
-}
-
 // Status is a state and why.
 type Status struct {
 	State            string `json:"state"`
@@ -82,6 +62,7 @@ type Sandbox struct {
 	ID         string            `json:"id"`
 	Image      *Image            `json:"image,omitempty"`
 	SnapshotID string            `json:"snapshotId,omitempty"`
+	Platform   *Platform         `json:"platform,omitempty"`
 	Status     Status            `json:"status"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	Entrypoint []string          `json:"entrypoint,omitempty"`
@@ -93,6 +74,12 @@ type Sandbox struct {
 type SandboxFilter struct {
 	States   []string          // any of them
 	Metadata map[string]string // all of them
+}
+
+// SnapshotFilter narrows a listing. The zero value lists everything.
+type SnapshotFilter struct {
+	SandboxID string
+	States    []string // any of them; servers compare case
 }
 
 // Snapshot is what the server says about one.
