@@ -81,13 +81,13 @@ func (s *Server) workingDir(cwd string) (string, error) {
 }
 
 func (s *Server) runForeground(w http.ResponseWriter, q *RunCommandRequest, e *execution) {
-	stream := newEventStream(w)
-	out, err := newOutput("stdout", stream)
+	stream := newEventStream(w, s.log)
+	out, err := newOutput("stdout", s.tempDir(), stream)
 	if err != nil {
 		writeError(w, http.StatusInternalServerError, codeRuntime, err.Error())
 		return
 	}
-	errs, err := newOutput("stderr", stream)
+	errs, err := newOutput("stderr", s.tempDir(), stream)
 	if err != nil {
 		out.abandon()
 		writeError(w, http.StatusInternalServerError, codeRuntime, err.Error())
@@ -121,7 +121,7 @@ func (s *Server) runBackground(w http.ResponseWriter, q *RunCommandRequest, e *e
 	}
 	e.output = f
 	p, err := s.start(q, e, f, f)
-	stream := newEventStream(w)
+	stream := newEventStream(w, s.log)
 	stream.open(e.id)
 	if err != nil {
 		e.finish(255, err.Error())

@@ -82,19 +82,6 @@ func (s *Server) tempDir() string {
 	return "/tmp"
 }
 
-// unlinkedFile makes a file that has no name and goes when it is closed.
-func unlinkedFile(dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, ".execd-*")
-	if err != nil {
-		return nil, fmt.Errorf("making the output file: %w", err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("making the output file: %w", err)
-	}
-	return f, nil
-}
-
 // path expands what the wire expands in every path ($NAME, ${NAME}, ~) and
 // makes it absolute. A name that is not set is an error.
 func (s *Server) path(p string) (string, error) {

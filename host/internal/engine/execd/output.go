@@ -10,35 +10,26 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // output carries one of a command's streams: a pipe, cut into lines, sent as
 // events of one kind.
 type output struct {
-	kind   string
 	stream *eventStream
 	read   *os.File
 	write  *os.File // given to the child
-	cut    lineCutter
+	lines  *lineEncoder
 	done   chan struct{} // everything of the command's has been sent
 }
 
-func newOutput(kind string, stream *eventStream) (*output, error) {
+func newOutput(kind, dir string, stream *eventStream) (*output, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("making the pipe for %s: %w", kind, err)
 	}
-	o := &output{kind: kind, stream: stream, read: r, write: w, done: make(chan struct{})}
-	o.cut = lineCutter{max: maxLine, emit: o.line}
-	return o, nil
-}
-
-func (o *output) line(b []byte) {
-	text := "\n" // the wire's empty line: an empty text would be left out
-	if len(b) > 0 {
-		text = string(b)
-	}
-	o.stream.send(event{Type: o.kind, Text: text})
+	return &output{stream: stream, read: r, write: w, lines: newLineEncoder(kind, dir, stream.write), done: make(chan struct{})}, nil
 }
 
 // abandon closes a pipe that no process got.
@@ -62,7 +53,7 @@ func (o *output) pump() {
 			*buf = make([]byte, bufferSize)
 		}
 		open := o.follow(*buf)
-		o.cut.flush()
+		o.lines.flush()
 		o.stream.flushNow()
 		close(o.done)
 		if open {
@@ -78,17 +69,17 @@ func (o *output) pump() {
 // onlyReader hides what would make io.Copy take another path.
 type onlyReader struct{ io.Reader }
 
-// follow reads until the pipe closes (false) or the process has ended and the
-// pipe is empty (true).
+// follow reads until the pipe closes (false) or the process has ended and
+// what was in the pipe then is read (true).
 func (o *output) follow(buf []byte) (open bool) {
 	for {
 		n, err := o.read.Read(buf)
 		if n > 0 {
-			o.cut.write(buf[:n])
+			o.lines.encode(buf[:n])
 			o.stream.flushNow()
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return o.drain(buf)
+			return drain(o.read, buf, o.lines.encode)
 		}
 		if err != nil {
 			return false
@@ -96,32 +87,45 @@ func (o *output) follow(buf []byte) (open bool) {
 	}
 }
 
-// drain takes what is in the pipe without waiting for more.
-func (o *output) drain(buf []byte) (open bool) {
-	_ = o.read.SetReadDeadline(time.Time{})
-	raw, err := o.read.SyscallConn()
+// drain takes what is in a pipe now without waiting for more: others may go
+// on writing for ever. It tells whether the pipe is still open.
+func drain(f *os.File, buf []byte, take func([]byte)) (open bool) {
+	_ = f.SetReadDeadline(time.Time{})
+	raw, err := f.SyscallConn()
 	if err != nil {
 		return false
 	}
-	for {
+	left := 0
+	var eof bool
+	read := func(fd uintptr) bool {
 		var n int
 		var rerr error
-		err := raw.Read(func(fd uintptr) bool {
-			n, rerr = syscall.Read(int(fd), buf)
-			return true // never wait
-		})
+		for {
+			n, rerr = syscall.Read(int(fd), buf[:min(len(buf), max(left, 1))])
+			if !errors.Is(rerr, syscall.EINTR) {
+				break
+			}
+		}
 		switch {
-		case err != nil:
-			return false
-		case errors.Is(rerr, syscall.EINTR):
-			continue
 		case errors.Is(rerr, syscall.EAGAIN):
-			return true
+			left = 0
 		case rerr != nil || n == 0:
+			left, eof = 0, true
+		default:
+			left -= n
+			take(buf[:n])
+		}
+		return true // never wait
+	}
+	if err := raw.Control(func(fd uintptr) { left, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); err != nil {
+		return false
+	}
+	for first := true; first || left > 0; first = false {
+		if err := raw.Read(read); err != nil {
 			return false
 		}
-		o.cut.write(buf[:n])
 	}
+	return !eof
 }
 
 // finish is called when the process has ended; it returns when what the

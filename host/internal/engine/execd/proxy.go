@@ -28,6 +28,7 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, rest string) {
 				}
 			}
 			p.Out.Host = target.Host
+			p.Out.Header.Del(tokenHeader) // no business of whoever listens there
 			for k, v := range r.Header {
 				if strings.HasPrefix(k, "X-Forwarded-") {
 					p.Out.Header[k] = v

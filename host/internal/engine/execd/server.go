@@ -20,6 +20,8 @@ type Options struct {
 	// NoGroups is set where supplementary groups can't be set (a user
 	// namespace of an ordinary user).
 	NoGroups bool
+	// Meter measures the sandbox.
+	Meter *Meter
 	// Logger gets what fails; nil is silence.
 	Logger hclog.Logger
 }
@@ -44,6 +46,9 @@ func New(opts Options) *Server {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.admitted(w, r) {
+		return
+	}
 	if h := s.route(r.Method, r.URL.Path); h != nil {
 		h(w, r)
 		return
@@ -93,6 +98,14 @@ func (s *Server) fixed(method, path string) http.HandlerFunc {
 		return s.removeFiles
 	case "POST /files/mv":
 		return s.moveFiles
+	case "POST /files/permissions":
+		return s.setPermissions
+	case "POST /files/replace":
+		return s.replaceInFiles
+	case "GET /metrics":
+		return s.metrics
+	case "GET /metrics/watch":
+		return s.watchMetrics
 	case "GET /files/search":
 		return s.searchFiles
 	case "POST /files/upload":
