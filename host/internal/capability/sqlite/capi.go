@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"syscall"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -74,8 +75,9 @@ func free(tls *libc.TLS, address uintptr) {
 
 // sqliteError is what SQLite answered.
 type sqliteError struct {
-	code int32 // extended result code
-	text string
+	code   int32 // extended result code
+	text   string
+	system syscall.Errno // why a file can't be opened, 0 when that is not known
 }
 
 // Error returns SQLite's text and code.

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -26,8 +28,10 @@ type conn struct {
 	hooks   *hooks
 	arena   arena
 	cache   statements
-	total   int64 // sqlite3_total_changes after the last run
-	late    bool  // the journal mode is set by the first program that writes
+	total   int64       // sqlite3_total_changes after the last run
+	late    bool        // the journal mode is set by the first program that writes
+	memory  bool        // there is no file
+	frozen  os.FileInfo // of a file that must not change, nil for others
 
 	begin, beginImmediate, commit, rollback *stmt
 
@@ -47,9 +51,10 @@ func (c *conn) rest() {
 
 // connOptions say what kind of connection to open.
 type connOptions struct {
-	path        string
-	create      bool
+	path        string // of a file that is there, or Memory; a URI when it is immutable
 	queryOnly   bool
+	readOnly    bool // the file may be one that can't be written
+	immutable   bool // the file does not change, and nothing is written beside it
 	synchronous string
 	hooks       hooks
 }
@@ -57,7 +62,7 @@ type connOptions struct {
 // openConn opens a connection that is ready for a guest's statements.
 func openConn(opts connOptions) (*conn, error) {
 	h := opts.hooks
-	c := &conn{tls: libc.NewTLS(), hooks: &h}
+	c := &conn{tls: libc.NewTLS(), hooks: &h, memory: opts.path == Memory}
 	c.arena.tls = c.tls
 	c.hooks.trusted = true
 	defer func() { c.hooks.trusted = false }()
@@ -76,14 +81,20 @@ func (c *conn) open(opts connOptions) (err error) {
 		return err
 	}
 	defer free(c.tls, path)
-	flags := int32(lib.SQLITE_OPEN_READWRITE | lib.SQLITE_OPEN_NOMUTEX | lib.SQLITE_OPEN_EXRESCODE)
-	if opts.create {
-		flags |= lib.SQLITE_OPEN_CREATE
+	flags := int32(lib.SQLITE_OPEN_NOMUTEX | lib.SQLITE_OPEN_EXRESCODE)
+	if opts.immutable {
+		flags |= lib.SQLITE_OPEN_READONLY | lib.SQLITE_OPEN_URI
+	} else {
+		flags |= lib.SQLITE_OPEN_READWRITE
 	}
 	rc := lib.Xsqlite3_open_v2(c.tls, path, c.scratch, flags, 0)
 	c.db = *(*uintptr)(pointer(c.scratch)) // also set by most failures
 	if rc != lib.SQLITE_OK {
 		return fmt.Errorf("opening: %w", c.failure(rc))
+	}
+	if !opts.readOnly && !opts.immutable && !c.memory && lib.Xsqlite3_db_readonly(c.tls, c.db, 0) == 1 {
+		// SQLite falls back to reading, and would make files beside it that nobody may write either.
+		return &sqliteError{code: lib.SQLITE_READONLY, text: "opening for writing"}
 	}
 	if rc := lib.Xsqlite3_busy_handler(c.tls, c.db, functionPointer(onBusy), c.hooksAddress()); rc != lib.SQLITE_OK {
 		return fmt.Errorf("setting busy handler: %w", c.failure(rc))
@@ -109,7 +120,8 @@ func (c *conn) open(opts connOptions) (err error) {
 // configure sets what belongs to the grant.
 func (c *conn) configure(opts connOptions) error {
 	if opts.queryOnly {
-		return c.pragma("query_only = 1")
+		_, err := c.query("PRAGMA schema_version") // which finds out whether the file can be read
+		return errors.Join(err, c.pragma("query_only = 1"))
 	}
 	// A file that is there keeps its mode, which is part of it, until something is written: a guest may
 	// find that the file is not for it and leave it as it is.
@@ -203,6 +215,10 @@ func (c *conn) inTransaction() bool {
 
 // moved reports whether the file was renamed or removed since it was opened.
 func (c *conn) moved() bool {
+	if c.memory {
+		return false
+	}
+	*(*int32)(pointer(c.scratch)) = 0
 	lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_HAS_MOVED, c.scratch)
 	return *(*int32)(pointer(c.scratch)) != 0
 }
@@ -215,6 +231,9 @@ func (c *conn) failure(rc int32) error {
 	e := &sqliteError{code: lib.Xsqlite3_extended_errcode(c.tls, c.db), text: text(lib.Xsqlite3_errmsg(c.tls, c.db))}
 	if e.primary() != rc&0xff { // the handle remembers another one
 		e.code, e.text = rc, text(lib.Xsqlite3_errstr(c.tls, rc))
+	}
+	if e.primary() == lib.SQLITE_CANTOPEN {
+		e.system = syscall.Errno(lib.Xsqlite3_system_errno(c.tls, c.db)) //nolint:gosec // as the C library has it
 	}
 	return e
 }

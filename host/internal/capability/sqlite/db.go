@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,8 +34,10 @@ type DB struct {
 	closed   sync.Once
 	closeErr error
 
-	trouble sync.Mutex
-	last    string // the last failure to open that was logged, empty after a success
+	troubled atomic.Bool // the file could not be opened last time
+	trouble  sync.Mutex
+	last     string      // the last failure to open that was logged, empty after a success
+	file     os.FileInfo // of the file that was opened last, nil before
 }
 
 var _ capability.Database = (*DB)(nil)
@@ -92,30 +93,58 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 	}
 	reply, failure := p.run()
 	returned = true
+	if p.moved {
+		db.lost()
+	}
+	if was := s.conn.frozen; was != nil && !db.unchanged(was) {
+		p.broken = true
+		return nil, newError(abi.CodeUnavailable, sentenceChanged)
+	}
 	return reply, failure
 }
 
 // lend returns a slot with an open connection that nobody else uses, and where to put it back.
 func (db *DB) lend(ctx context.Context, readOnly bool) (*slot, chan *slot, *abi.Error) {
-	pool := db.writer
-	if readOnly && db.path != Memory {
-		// The writer makes the file and sets its journal mode.
-		if !db.ready.Load() {
-			s, pool, failure := db.lend(ctx, false)
-			if failure != nil {
-				return nil, nil, failure
-			}
-			db.giveBack(s, pool, false)
+	if !readOnly || db.path == Memory {
+		s, failure, err := db.lendFrom(ctx, db.writer)
+		db.report(err)
+		return s, db.writer, failure
+	}
+	if db.ready.Load() {
+		s, failure, err := db.lendFrom(ctx, db.readers)
+		db.report(err)
+		return s, db.readers, failure
+	}
+	// The writer makes the file and sets its journal mode.
+	first, failure, err := db.lendFrom(ctx, db.writer)
+	if failure == nil {
+		db.report(nil)
+		db.giveBack(first, db.writer, false)
+	} else if failure.Code != abi.CodeUnavailable {
+		db.report(err)
+		return nil, nil, failure
+	}
+	s, again, _ := db.lendFrom(ctx, db.readers)
+	switch {
+	case again == nil && failure != nil:
+		db.report(&readableError{err}) // what can't be written may still be read
+	case failure != nil:
+		db.report(err)
+		if failure.Message != sentenceReadOnly && failure.Message != sentenceFolder {
+			again = failure
 		}
-		pool = db.readers
 	}
+	return s, db.readers, again
+}
+
+// lendFrom is lend from one of the pools. err is what the operator is to know of a failure to open.
+func (db *DB) lendFrom(ctx context.Context, pool chan *slot) (s *slot, failure *abi.Error, err error) {
 	if ctx.Err() != nil {
-		return nil, nil, ended(ctx, "before the program began")
+		return nil, ended(ctx, "before the program began"), nil
 	}
-	var s *slot
 	select {
 	case <-db.closing:
-		return nil, nil, newError(abi.CodeUnavailable, sentenceClosed)
+		return nil, newError(abi.CodeUnavailable, sentenceClosed), nil
 	default:
 	}
 	select {
@@ -124,18 +153,19 @@ func (db *DB) lend(ctx context.Context, readOnly bool) (*slot, chan *slot, *abi.
 		select {
 		case s = <-pool:
 		case <-ctx.Done():
-			return nil, nil, ended(ctx, "while waiting for the programs before it")
+			return nil, ended(ctx, "while waiting for the programs before it"), nil
 		case <-db.closing:
-			return nil, nil, newError(abi.CodeUnavailable, sentenceClosed)
+			return nil, newError(abi.CodeUnavailable, sentenceClosed), nil
 		}
 	}
-	if failure := db.connect(ctx, s, pool == db.readers); failure != nil {
+	failure, err = db.connect(ctx, s, pool != db.writer)
+	if failure != nil {
 		pool <- s
-		return nil, nil, failure
+		return nil, failure, err
 	}
 	s.conn.hooks.done = ctx.Done()
 	s.conn.hooks.ends, _ = ctx.Deadline()
-	return s, pool, nil
+	return s, nil, nil
 }
 
 // giveBack ends the loan of a slot.
@@ -143,76 +173,42 @@ func (db *DB) giveBack(s *slot, pool chan *slot, broken bool) {
 	s.conn.rest()
 	if broken && db.path != Memory {
 		db.disconnect(s)
+		if pool == db.writer {
+			db.dropIdle()
+		}
 	}
 	pool <- s
 }
 
 // connect makes sure that a slot has a connection to the file that is there now.
-func (db *DB) connect(ctx context.Context, s *slot, reader bool) *abi.Error {
+func (db *DB) connect(ctx context.Context, s *slot, reader bool) (*abi.Error, error) {
 	if s.conn != nil && db.path != Memory {
-		now := time.Now()
-		if s.epoch == db.epoch.Load() && now.Sub(s.checked) >= movedCheck {
-			s.checked = now
-			if s.conn.moved() {
-				db.epoch.Add(1)
-				db.ready.Store(false)
-				db.disconnect(s)
-				return newError(abi.CodeUnavailable, sentenceMoved)
-			}
-		}
-		if s.epoch != db.epoch.Load() {
+		switch {
+		case s.epoch != db.epoch.Load(), s.conn.frozen != nil && (db.ready.Load() || !db.unchanged(s.conn.frozen)):
 			db.disconnect(s)
+		case s.moved(time.Now()):
+			db.lost()
+			db.disconnect(s)
+			return newError(abi.CodeUnavailable, sentenceMoved), errMoved
 		}
 	}
 	if s.conn != nil {
-		return nil
+		return nil, nil
 	}
 	epoch := db.epoch.Load()
 	conn, err := db.open(ctx, reader)
 	if err != nil && ctx.Err() != nil {
-		return ended(ctx, "while the database was opened")
+		return ended(ctx, "while the database was opened"), nil
 	}
 	if err != nil {
-		db.report(err)
-		return translate(err)
+		return translate(err), err
 	}
-	db.report(nil)
 	s.conn, s.epoch, s.checked = conn, epoch, time.Now()
 	if !reader {
+		db.remember()
 		db.ready.Store(true)
 	}
-	return nil
-}
-
-// open opens a connection; the writer makes what is missing.
-func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
-	if db.path != Memory && !reader {
-		if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
-			return nil, &openError{sentence: "the folder of the database file can't be made (" + cause(err) + ")", err: err}
-		}
-	}
-	ends, _ := ctx.Deadline()
-	conn, err := openConn(connOptions{
-		path: db.path, create: !reader, queryOnly: reader, synchronous: db.synchronous,
-		hooks: hooks{done: ctx.Done(), ends: ends, timeout: db.timeout},
-	})
-	if err == nil {
-		return conn, nil
-	}
-	if db.path != Memory {
-		if info, statErr := os.Stat(db.path); statErr == nil && info.IsDir() {
-			return nil, &openError{sentence: sentenceDirectory, err: fmt.Errorf("%s: %w", db.path, err)}
-		}
-	}
-	return nil, fmt.Errorf("opening %s: %w", db.path, err)
-}
-
-// cause returns what the system said, without the path.
-func cause(err error) string {
-	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return pathErr.Err.Error()
-	}
-	return "unknown reason"
+	return nil, nil
 }
 
 // disconnect closes a slot's connection; the next program opens another.
@@ -224,25 +220,6 @@ func (db *DB) disconnect(s *slot) {
 		db.logger.Warn("closing a database connection failed", "path", db.path, "err", err)
 	}
 	s.conn = nil
-}
-
-// report tells the operator about a failure to open, once per change.
-func (db *DB) report(err error) {
-	db.trouble.Lock()
-	defer db.trouble.Unlock()
-	now := ""
-	if err != nil {
-		now = err.Error()
-	}
-	if now == db.last {
-		return
-	}
-	if err != nil {
-		db.logger.Error("database can't be opened; every program tries again", "path", db.path, "err", err)
-	} else {
-		db.logger.Info("database is open again", "path", db.path)
-	}
-	db.last = now
 }
 
 // Close implements capability.Database. It may be called more than once.

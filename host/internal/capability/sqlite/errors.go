@@ -3,7 +3,10 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strconv"
+	"syscall"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -14,11 +17,16 @@ import (
 const (
 	sentenceFull      = "the disk is full, or the database reached its largest size"
 	sentenceReadOnly  = "the database file is read-only"
-	sentenceMoved     = "the database file was moved or removed while it was open"
+	sentenceFolder    = "the folder of the database file is read-only"
+	sentenceBeside    = "the database file can't be read: what was written last is in the log beside it, which needs a folder that can be written"
+	sentenceMoved     = "the database file was moved or removed while it was open; put it back, or start the host again to begin with a new one"
+	sentenceChanged   = "the database file can only be read, and was changed while it was; read again"
 	sentenceBusy      = "another process is writing to the database and did not finish in time"
 	sentenceCorrupt   = "the database file is damaged; restore it from a copy, or save what can be read with sqlite3's .recover"
 	sentenceNoDB      = "the file is not an SQLite database"
 	sentenceDirectory = "a folder is in place of the database file"
+	sentenceSpecial   = "something that is neither a file nor a folder is in place of the database file"
+	sentenceLock      = "the file system can't lock the database file; an SQLite database belongs on a local disk, not on a network file system"
 	sentenceCantOpen  = "the database file can't be opened; the host must be able to read and write it and its folder"
 	sentenceMemory    = "SQLite ran out of memory"
 	sentenceClosed    = "the database is closed"
@@ -43,8 +51,12 @@ func translate(err error) *abi.Error {
 		return newError(abi.CodeInvalid, e.text)
 	case lib.SQLITE_READONLY_DBMOVED:
 		return newError(abi.CodeUnavailable, sentenceMoved)
+	case lib.SQLITE_IOERR_LOCK, lib.SQLITE_IOERR_RDLOCK, lib.SQLITE_IOERR_UNLOCK, lib.SQLITE_IOERR_CHECKRESERVEDLOCK, lib.SQLITE_IOERR_SHMLOCK:
+		return newError(abi.CodeUnavailable, sentenceLock)
 	case lib.SQLITE_CANTOPEN_ISDIR:
 		return newError(abi.CodeUnavailable, sentenceDirectory)
+	case lib.SQLITE_READONLY_DIRECTORY, lib.SQLITE_READONLY_CANTINIT:
+		return newError(abi.CodeUnavailable, sentenceFolder)
 	case lib.SQLITE_IOERR_SHMSIZE:
 		return newError(abi.CodeUnavailable, sentenceFull) // there is no room for the log's index
 	case lib.SQLITE_IOERR_NOMEM:
@@ -70,7 +82,7 @@ func translate(err error) *abi.Error {
 	case lib.SQLITE_READONLY:
 		return newError(abi.CodeUnavailable, sentenceReadOnly)
 	case lib.SQLITE_CANTOPEN:
-		return newError(abi.CodeUnavailable, sentenceCantOpen)
+		return newError(abi.CodeUnavailable, cantOpen(e.system))
 	case lib.SQLITE_IOERR:
 		return newError(abi.CodeUnavailable, "reading or writing the database file failed ("+strconv.Itoa(int(e.code))+")")
 	case lib.SQLITE_CORRUPT:
@@ -82,6 +94,53 @@ func translate(err error) *abi.Error {
 	default:
 		return newError(abi.CodeInternal, e.text)
 	}
+}
+
+// cantOpen says why a file can't be opened, as far as the system told.
+func cantOpen(errno syscall.Errno) string {
+	switch errno { //nolint:exhaustive // of the others nothing better can be said than the system does
+	case syscall.EMFILE, syscall.ENFILE:
+		return "the database file can't be opened: too many files are open"
+	case syscall.ENOSPC, syscall.EDQUOT:
+		return sentenceFull
+	}
+	if why := reason(errno); why != "" {
+		return "the database file can't be opened: " + why
+	}
+	return sentenceCantOpen
+}
+
+// reason puts what the system has against a path into words, without the path.
+func reason(errno syscall.Errno) string {
+	switch errno { //nolint:exhaustive // of the others nothing better can be said than the system does
+	case syscall.EACCES, syscall.EPERM:
+		return fmt.Sprintf("permission denied: user %d must be able to read and write it and its folder", os.Geteuid())
+	case syscall.EROFS:
+		return "its file system is read-only"
+	case syscall.ELOOP:
+		return "symbolic links in its path go round in a circle"
+	case syscall.ENAMETOOLONG:
+		return "a name in its path is too long"
+	case syscall.ENOTDIR:
+		return "a file is in place of a folder in its path (not a directory)"
+	case syscall.ENOENT:
+		return "its folder does not exist, or it is a symbolic link that leads nowhere"
+	case syscall.ENOSPC, syscall.EDQUOT:
+		return "the disk is full"
+	}
+	return ""
+}
+
+// cause is reason for an error of package os.
+func cause(err error) string {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	if !ok {
+		return "unknown reason"
+	}
+	if why := reason(errno); why != "" {
+		return why
+	}
+	return errno.Error()
 }
 
 // breaks reports whether the connection that an error came from is not to be used again.

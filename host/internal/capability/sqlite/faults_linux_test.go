@@ -2,12 +2,10 @@ package sqlite_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -103,7 +101,7 @@ func writeOrFail(tls *libc.TLS, fd int32, buffer uintptr, n libc.Tsize_t, offset
 func TestFailedCommit(t *testing.T) {
 	t.Parallel()
 	if path := os.Getenv(childKey); path != "" {
-		replaceWrite(t)
+		replaceCall(t, "pwrite", functionAddress(writeOrFail))
 		db := open(t, sqlite.Options{Path: path})
 		must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
 		failing.Store(true)
@@ -129,21 +127,57 @@ func TestFailedCommit(t *testing.T) {
 	}
 }
 
-// replaceWrite puts writeOrFail in the place of pwrite, for the whole process.
-func replaceWrite(t *testing.T) {
+// lockOrFail is fcntl of a file system without locks.
+func lockOrFail(tls *libc.TLS, fd, cmd int32, args uintptr) int32 {
+	if failing.Load() && (cmd == unix.F_SETLK || cmd == unix.F_SETLKW) {
+		*(*int32)(at(libc.X__errno_location(tls))) = int32(unix.EOPNOTSUPP)
+		return -1
+	}
+	return libc.Xfcntl(tls, fd, cmd, args)
+}
+
+// TestNoLocks tells a file system that can't lock, such as one over a network, from other failures.
+func TestNoLocks(t *testing.T) {
+	t.Parallel()
+	if path := os.Getenv(childKey); path != "" {
+		replaceCall(t, "fcntl", functionAddress(lockOrFail))
+		db := open(t, sqlite.Options{Path: path})
+		failing.Store(true)
+		fails(t.Context(), t, db, write(once("CREATE TABLE t (a)")), nil, abi.CodeUnavailable, "can't lock the database file")
+		failing.Store(false)
+		must(t, db, write(once("CREATE TABLE t (a)")), nil)
+		must(t, db, write(once("INSERT INTO t VALUES (2)")), nil)
+		if got := scalar(t, db, "SELECT group_concat(a) FROM t"); got != "2" {
+			t.Errorf("table has %s", got)
+		}
+		fmt.Println("child is done")
+		return
+	}
+	cmd, lines := child(t, "TestNoLocks", filepath.Join(t.TempDir(), "test.db"))
+	said := ""
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said, "child is done") {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// replaceCall puts a function in the place of one of the system's, for the whole process.
+func replaceCall(t *testing.T, call string, function uintptr) {
 	t.Helper()
 	tls := libc.NewTLS()
 	defer tls.Close()
-	name, err := libc.CString("pwrite")
+	name, err := libc.CString(call)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lib.Xsqlite3_initialize(tls)
 	vfs := lib.Xsqlite3_vfs_find(tls, 0)
 	set := (*lib.Tsqlite3_vfs)(at(vfs)).FxSetSystemCall
-	call := *(*func(*libc.TLS, uintptr, uintptr, uintptr) int32)(at(address(&set)))
-	if rc := call(tls, vfs, name, functionAddress(writeOrFail)); rc != lib.SQLITE_OK {
-		t.Fatalf("replacing pwrite answered %d", rc)
+	replace := *(*func(*libc.TLS, uintptr, uintptr, uintptr) int32)(at(address(&set)))
+	if rc := replace(tls, vfs, name, function); rc != lib.SQLITE_OK {
+		t.Fatalf("replacing %s answered %d", call, rc)
 	}
 }
 
@@ -198,55 +232,4 @@ func fillDisk(t *testing.T, dir string, db *sqlite.DB) {
 	if got := scalar(t, db, "PRAGMA integrity_check"); got != "ok" {
 		t.Errorf("integrity check says %s", got)
 	}
-}
-
-// TestReadOnlyFile checks a file that the process may only read; root gives its rights up for it.
-func TestReadOnlyFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "test.db")
-	first := open(t, sqlite.Options{Path: path})
-	must(t, first, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (1)")), nil)
-	if err := errors.Join(first.Close(), os.Chmod(path, 0o444), os.Chmod(dir, 0o555), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Error(err)
-		}
-	})
-	db := open(t, sqlite.Options{Path: path})
-	asNobody(t, func() {
-		_, failure := db.Exec(t.Context(), write(once("INSERT INTO t VALUES (2)")), nil)
-		if failure == nil || failure.Code != abi.CodeUnavailable || !strings.Contains(failure.Message, "read-only") && !strings.Contains(failure.Message, "able to read and write") {
-			t.Errorf("writing ended with %v", failure)
-		}
-	})
-	if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(path, 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	asNobody(t, func() {
-		if _, failure := db.Exec(t.Context(), write(once("INSERT INTO t VALUES (2)")), nil); failure != nil {
-			t.Errorf("after the repair: %v", failure)
-		}
-	})
-}
-
-// asNobody runs f without root's rights over files. Those are a thread's, and a program runs on its
-// caller's thread; the thread is not unlocked, so that it ends with its goroutine.
-func asNobody(t *testing.T, f func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if os.Getuid() == 0 {
-			runtime.LockOSThread()
-			if _, err := unix.SetfsuidRetUid(65534); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-		f()
-	}()
-	<-done
 }

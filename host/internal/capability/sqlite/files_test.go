@@ -3,9 +3,13 @@ package sqlite_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -24,6 +28,7 @@ func TestOpenOptions(t *testing.T) {
 		{sqlite.Options{}, []string{"path is empty"}},
 		{sqlite.Options{Path: "a\x00b"}, []string{"NUL"}},
 		{sqlite.Options{Path: "a.db", Synchronous: "off", BusyTimeout: -1, Readers: -1}, []string{`"off" is not one of full, normal, extra`, "negative", "too few"}},
+		{sqlite.Options{Path: "/" + strings.Repeat("long/", 101)}, []string{"path has 505 bytes, and SQLite takes 504"}},
 	} {
 		_, err := sqlite.Open(c.opts)
 		if err == nil {
@@ -117,7 +122,20 @@ func TestOpenFailures(t *testing.T) {
 		},
 		{
 			"dangling link", func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "no", "where"), path) },
-			os.Remove, abi.CodeUnavailable, "can't be opened",
+			os.Remove, abi.CodeUnavailable, "symbolic link that leads nowhere",
+		},
+		{
+			"links in a circle", func(path string) error { return os.Symlink(filepath.Base(path), path) },
+			os.Remove, abi.CodeUnavailable, "go round in a circle",
+		},
+		{
+			"pipe in place of the file", func(path string) error { return syscall.Mkfifo(path, 0o600) },
+			os.Remove, abi.CodeUnavailable, "neither a file nor a folder",
+		},
+		{
+			"damaged header", func(path string) error {
+				return os.WriteFile(path, append([]byte("SQLite format 3\x00\x07\x07"), make([]byte, 8192)...), 0o600)
+			}, os.Remove, abi.CodeInvalid, "not an SQLite database",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,29 +191,145 @@ func TestDamaged(t *testing.T) {
 	fails(t.Context(), t, again, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeInternal, "damaged")
 }
 
-// TestMoved checks that writing does not go on into a file that nobody can find any more.
-func TestMoved(t *testing.T) {
+// TestTornLog checks that of a log that ends in the middle of a commit, all commits before it are there,
+// and the torn one is not, not even in part.
+func TestTornLog(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "test.db")
 	db := open(t, sqlite.Options{Path: path})
-	must(t, db, write(once("CREATE TABLE t (a)")), nil)
-	must(t, db, read(query("SELECT * FROM t")), nil)
-	if err := os.Remove(path); err != nil {
+	must(t, db, write(once("CREATE TABLE t (a, b)")), nil)
+	for i := range 20 {
+		must(t, db, write(once("INSERT INTO t VALUES (?, randomblob(9000))", abi.Int(int64(i)))), nil)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	// The check is made now and then only.
-	var failure *abi.Error
-	for failure == nil {
-		_, failure = db.Exec(t.Context(), write(once("INSERT INTO t VALUES (1)")), nil)
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if failure.Code != abi.CodeUnavailable || !strings.Contains(failure.Message, "moved or removed") {
-		t.Fatal(failure)
+	before := 20
+	for size := len(log); size >= 0; size -= len(log)/17 + 1 {
+		torn := filepath.Join(dir, fmt.Sprint("torn", size), "test.db")
+		if err := errors.Join(os.Mkdir(filepath.Dir(torn), 0o700), os.WriteFile(torn, file, 0o600), os.WriteFile(torn+"-wal", log[:size], 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, sqlite.Options{Path: torn})
+		if got := scalar(t, again, "PRAGMA integrity_check"); got != "ok" {
+			t.Errorf("%d of %d bytes: integrity check says %s", size, len(log), got)
+		}
+		if scalar(t, again, "SELECT count(*) FROM sqlite_master") == "0" {
+			break // not even the table
+		}
+		n, err := strconv.Atoi(scalar(t, again, "SELECT count(*) FROM t"))
+		if err != nil || n > before || size == len(log) && n != 20 {
+			t.Errorf("%d of %d bytes: %d rows, %v", size, len(log), n, err)
+		}
+		if n > 0 && scalar(t, again, "SELECT max(a) FROM t") != fmt.Sprint(n-1) {
+			t.Errorf("%d of %d bytes: rows are missing in the middle", size, len(log))
+		}
+		before = n
+		must(t, again, write(once("INSERT INTO t VALUES (100, 1)")), nil)
 	}
-	// From here on it is a new file, for readers too.
-	fails(t.Context(), t, db, read(query("SELECT * FROM t")), nil, abi.CodeInvalid, "no such table: t")
-	must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (7)")), nil)
-	if got := scalar(t, db, "SELECT a FROM t"); got != "7" {
-		t.Errorf("the new file has %s", got)
+	if before == 20 {
+		t.Error("nothing was torn")
+	}
+}
+
+// TestMoved checks that nothing is committed to a file that nobody can find any more, that no empty
+// one takes its place, and that all goes on when it is put back, with everything in it.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	for name, move := range map[string]func(from, to string) error{
+		"renamed": os.Rename,
+		"removed": func(from, to string) error { return errors.Join(os.Link(from, to), os.Remove(from)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "test.db")
+			db := open(t, sqlite.Options{Path: path})
+			must(t, db, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (7)")), nil)
+			must(t, db, read(query("SELECT * FROM t")), nil)
+			if err := move(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				fails(t.Context(), t, db, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeUnavailable, "moved or removed")
+			}
+			fails(t.Context(), t, db, read(query("SELECT * FROM t")), nil, abi.CodeUnavailable, "moved or removed")
+			if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("another file is there: %v", err)
+			}
+			if err := os.Rename(path+".away", path); err != nil {
+				t.Fatal(err)
+			}
+			must(t, db, write(once("INSERT INTO t VALUES (8)")), nil)
+			if got := scalar(t, db, "SELECT group_concat(a) FROM t"); got != "7,8" {
+				t.Errorf("the table has %s", got)
+			}
+		})
+	}
+}
+
+// TestReplaced checks that a file that someone else put in the place of the one that was open is
+// used, by readers too, and that the operator is told.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "test.db"), filepath.Join(dir, "other.db")
+	for _, file := range []string{path, other} {
+		first, err := sqlite.Open(sqlite.Options{Path: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, first, write(once("CREATE TABLE t (a)"), once("INSERT INTO t VALUES (?)", abi.Text(filepath.Base(file)))), nil)
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	db := open(t, sqlite.Options{Path: path, Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
+	must(t, db, write(once("CREATE TABLE u (a)")), nil)
+	must(t, db, read(query("SELECT * FROM t")), nil)
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	fails(t.Context(), t, db, write(once("INSERT INTO t VALUES (1)")), nil, abi.CodeUnavailable, "moved or removed")
+	if got := scalar(t, db, "SELECT a FROM t"); got != "other.db" {
+		t.Errorf("read %s", got)
+	}
+	if !strings.Contains(log.String(), "replaced while it was open") {
+		t.Errorf("the log says %q", log.String())
+	}
+}
+
+// TestMode checks that files are for nobody but their owner.
+func TestMode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link, target := filepath.Join(dir, "link.db"), filepath.Join(dir, "target", "real.db")
+	if err := errors.Join(os.Mkdir(filepath.Dir(target), 0o700), os.Symlink(filepath.Join("target", "real.db"), link)); err != nil {
+		t.Fatal(err)
+	}
+	for path, file := range map[string]string{
+		filepath.Join(dir, "folder", "deep", "test.db"): filepath.Join(dir, "folder", "deep", "test.db"),
+		link: target,
+	} {
+		db := open(t, sqlite.Options{Path: path})
+		must(t, db, write(once("CREATE TABLE t (a)")), nil)
+		must(t, db, read(query("SELECT * FROM t")), nil)
+		for name, want := range map[string]os.FileMode{
+			file: 0o600, file + "-wal": 0o600, file + "-shm": 0o600, filepath.Dir(file): 0o700 | os.ModeDir,
+		} {
+			if info, err := os.Stat(name); err != nil || info.Mode() != want {
+				t.Errorf("%s: %v, want mode %s", name, err, want)
+			}
+		}
+		if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 3 {
+			t.Errorf("beside the file there are %v, %v", entries, err)
+		}
 	}
 }
 

@@ -15,8 +15,12 @@ import (
 
 func testConn(t *testing.T) *conn {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := createFile(path); err != nil {
+		t.Fatal(err)
+	}
 	c, err := openConn(connOptions{
-		path: filepath.Join(t.TempDir(), "test.db"), create: true, synchronous: "normal", hooks: hooks{timeout: time.Second},
+		path: path, synchronous: "normal", hooks: hooks{timeout: time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)

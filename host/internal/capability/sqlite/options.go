@@ -52,6 +52,9 @@ type Options struct {
 	Logger hclog.Logger
 }
 
+// maxPath leaves room for the names of the files beside the file, bytes.
+const maxPath = 504
+
 const (
 	defaultBusyTimeout = 5 * time.Second
 	defaultReaders     = 4
@@ -70,7 +73,9 @@ func (o *Options) check() error {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("path %q: %w", o.Path, err))
 		}
-		o.Path = abs
+		if o.Path = abs; len(abs) > maxPath {
+			errs = append(errs, fmt.Errorf("path has %d bytes, and SQLite takes %d", len(abs), maxPath))
+		}
 	}
 	if o.Synchronous == "" {
 		o.Synchronous = "full"
