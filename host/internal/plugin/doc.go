@@ -13,9 +13,9 @@
 //
 // [Runtime.Load] tells a module from other files, verifies its size and sha256, has it metered
 // (package meter), compiles it, and checks its imports and exports before it runs anything. The first
-// instance then answers describe, its wants are held against what was granted, and configure hands it
-// its configuration. Until then it has no capabilities. Further instances are started on demand and
-// go through the same.
+// instance then answers describe, its wants are held against what was granted, its configuration against
+// the schema of its manifest (package schema), and configure hands it over. Until then it has no
+// capabilities. Further instances are started on demand and go through the same.
 //
 // Each plugin has an engine of its own, so that closing it gives everything back; who needs many
 // plugins of one module makes the code once with [Runtime.Compile]. Machine code is
@@ -37,5 +37,5 @@
 // Every error is an [*Error] that names plugin and operation and has a [Kind]; the guest's own is an
 // *abi.Error inside it. Contents of requests, replies, memory and configuration are in none of them.
 //
-// imports: abi, host/internal/capability, host/internal/plugin/meter.
+// imports: abi, host/internal/capability, host/internal/plugin/meter, host/internal/plugin/schema.
 package plugin

@@ -126,7 +126,7 @@ func tidyText(text string) string {
 	}, strings.ToValidUTF8(strings.Clone(text), "?"))
 }
 
-// ConfigError is a configuration that the guest refused.
+// ConfigError is a configuration that the guest, or the schema in its manifest, refused.
 type ConfigError struct {
 	Diagnostics []abi.Diagnostic // by key below [plugins.NAME.config]
 }
@@ -139,7 +139,7 @@ func (e *ConfigError) Error() string {
 			lines[i] = d.Key + ": " + d.Message
 		}
 	}
-	return "the guest refuses its configuration: " + strings.Join(lines, "; ")
+	return "the configuration is refused: " + strings.Join(lines, "; ")
 }
 
 // fault is an end of a call that breaks the ABI or a limit. Host functions panic with it.

@@ -206,7 +206,7 @@ func TestLoadHazards(t *testing.T) {
 		{"garbage-manifest", plugin.KindProtocol, abi.OpDescribe, "the guest's reply of 3 bytes: abi: malformed Manifest"},
 		{"empty-manifest", plugin.KindProtocol, abi.OpDescribe, "the manifest has no name or no version"},
 		{"unknown-state", plugin.KindLoad, abi.OpDescribe, "the manifest's state 7 is unknown"},
-		{"refuses-config", plugin.KindConfig, abi.OpConfigure, "the guest refuses its configuration: path: is missing"},
+		{"refuses-config", plugin.KindConfig, abi.OpConfigure, "the configuration is refused: path: is missing"},
 		{"fails-config", plugin.KindGuest, abi.OpConfigure, "configure: unavailable: no luck!"},
 		{"wants-sql", plugin.KindGrant, abi.OpDescribe, `the guest wants "sql" of "ledger" (to write), and was granted nothing`},
 	} {

@@ -178,7 +178,7 @@ func (p *Plugin) begin(ctx context.Context) *Error {
 		failure = p.accept()
 	}
 	if failure == nil {
-		failure = p.configure(ctx, inst, began)
+		failure = p.checkConfig(p.configure(ctx, inst, began))
 	}
 	if failure != nil {
 		inst.destroy()
