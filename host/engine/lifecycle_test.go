@@ -38,7 +38,6 @@ func TestRequestFaults(t *testing.T) {
 	}{
 		{"unknown path", "GET", "/nope", "", 404, `{"detail":"Not Found"}`},
 		{"unknown path below /v1", "GET", "/v1/nope", "", 404, `{"detail":"Not Found"}`},
-		{"not built yet", "POST", "/v1" + id + "/pause", "", 404, `{"detail":"Not Found"}`},
 		{"wrong method", "PUT", "/v1/sandboxes", "", 405, `{"detail":"Method Not Allowed"}`},
 		{"HEAD through the proxy", "HEAD", id + "/proxy/44772/ping", "", 405, ""},
 		{"OPTIONS through the proxy", "OPTIONS", id + "/proxy/44772/ping", "", 405, `{"detail":"Method Not Allowed"}`},

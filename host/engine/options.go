@@ -41,6 +41,10 @@ type Options struct {
 	// machine's own root, which is also an image name itself. The mapping of
 	// the process that serves the data directory counts.
 	Images map[string]string
+	// HostPaths are directories of the machine's that sandboxes may have as
+	// volumes, each with what is below it. None is no volumes. The directories
+	// of the process that serves the data directory count.
+	HostPaths []string
 	// InitPath is a program that calls Init first thing in main, for when this
 	// one doesn't.
 	InitPath string
@@ -71,6 +75,15 @@ func (o Options) resolve() (Options, error) {
 		return o, err
 	}
 	o.DataDir = dir
+	for _, p := range o.HostPaths {
+		rel, err := filepath.Rel(dir, p)
+		switch {
+		case !filepath.IsAbs(p) || filepath.Clean(p) != p:
+			return o, fmt.Errorf("[engine] host_paths: %q is not an absolute path without \"..\" and trailing slash", p)
+		case err == nil && (rel == "." || filepath.IsLocal(rel)):
+			return o, fmt.Errorf("[engine] host_paths: %q lies in the data directory %s, which is no sandbox's", p, dir)
+		}
+	}
 	return o, nil
 }
 

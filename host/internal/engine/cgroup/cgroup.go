@@ -6,6 +6,7 @@ const (
 	CPU     = "cpu"
 	Pids    = "pids"
 	Freezer = "freezer"
+	account = "cpuacct" // version 1: the time that was used
 )
 
 // Limits are what one sandbox may use; 0 is no limit.
@@ -42,3 +43,15 @@ func (p Parent) Has(controller string) bool {
 
 // Version is 2, 1, or 0 when there is nothing to use.
 func (p Parent) Version() int { return p.version }
+
+// UsageFiles are where a group's use is read: numbers that the kernel keeps.
+// An empty path is a number that there is no controller for. It travels as
+// JSON.
+type UsageFiles struct {
+	// CPU holds the time that its processes have computed: nanoseconds, or,
+	// with version 2, a line "usage_usec N" among others.
+	CPU string
+	// Memory holds the bytes that it has now, and Cache a list of numbers,
+	// among them those bytes that the kernel would give back.
+	Memory, Cache string
+}

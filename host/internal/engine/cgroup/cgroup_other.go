@@ -5,6 +5,7 @@ package cgroup
 import (
 	"context"
 	"syscall"
+	"time"
 )
 
 // Find finds nothing here.
@@ -29,7 +30,13 @@ func (g Group) CanFreeze() bool { return false }
 func (g Group) Freeze(context.Context) error { return nil }
 
 // Thaw does nothing.
-func (g Group) Thaw() error { return nil }
+func (g Group) Thaw(time.Duration) error { return nil }
 
 // Remove does nothing.
 func (g Group) Remove(context.Context) error { return nil }
+
+// OOMKills is 0.
+func (g Group) OOMKills() int { return 0 }
+
+// UsageFiles is none.
+func (g Group) UsageFiles() UsageFiles { return UsageFiles{} }

@@ -4,7 +4,7 @@
 //	parent, missing := cgroup.Find()          // once
 //	g, err := parent.Create(id, cgroup.Limits{Memory: 512 << 20, Processes: 4096})
 //	err = g.Add(pid)
-//	err = g.Freeze(ctx); err = g.Thaw()
+//	err = g.Freeze(ctx); err = g.Thaw(time.Second)
 //	err = g.Remove(ctx)                       // when its processes have gone
 //
 // Groups lie beside or below this process's own, so that whatever limits the

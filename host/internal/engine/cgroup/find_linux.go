@@ -42,6 +42,11 @@ func Find() (p Parent, missing []string) {
 	if len(p.dirs) == 0 {
 		return Parent{}, missing
 	}
+	// Only to look at: nothing is missed without it. Often it is the
+	// processor's own hierarchy.
+	if dir, reason := findSplit(account, own, mounts); reason == "" && dir != p.dirs[CPU] {
+		p.dirs[account] = dir
+	}
 	return p, missing
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 )
 
 func write(t testing.TB, content string) string {
@@ -95,7 +96,7 @@ func TestGroup(t *testing.T) {
 func TestNoGroup(t *testing.T) {
 	t.Parallel()
 	var g Group
-	if g.CanFreeze() || g.Freeze(t.Context()) != nil || g.Thaw() != nil || g.Add(1) != nil || g.Remove(t.Context()) != nil {
+	if g.CanFreeze() || g.Freeze(t.Context()) != nil || g.Thaw(time.Second) != nil || g.OOMKills() != 0 || g.UsageFiles() != (UsageFiles{}) || g.Add(1) != nil || g.Remove(t.Context()) != nil {
 		t.Error("the zero group does something")
 	}
 }

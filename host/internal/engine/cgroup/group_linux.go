@@ -118,8 +118,12 @@ func (g Group) CanFreeze() bool { return g.Version == 2 || g.Dirs[Freezer] != ""
 // Freeze stops every process of the group and returns when they have stopped.
 func (g Group) Freeze(ctx context.Context) error { return g.freeze(ctx, true) }
 
-// Thaw lets them go on.
-func (g Group) Thaw() error { return g.freeze(context.Background(), false) }
+// Thaw lets them go on. It waits for that no longer than within.
+func (g Group) Thaw(within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return g.freeze(ctx, false)
+}
 
 func (g Group) freeze(ctx context.Context, stop bool) error {
 	switch {

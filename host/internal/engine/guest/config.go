@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 )
 
@@ -18,6 +19,11 @@ type Config struct {
 	Probe bool
 	// NoGroups is set where supplementary groups can't be set.
 	NoGroups bool
+	// Usage is where the sandbox's use is read, as the machine names it, and
+	// CPU (thousandths of a processor) and Memory (bytes) what it may use; 0 is
+	// no limit.
+	Usage       cgroup.UsageFiles
+	CPU, Memory int64
 }
 
 // Reply answers a message on the control socket.

@@ -76,6 +76,7 @@ type guest struct {
 	config  Config
 	table   *execd.Table
 	work    chan func() // for the main thread
+	meter   *execd.Meter
 }
 
 // entryError is the entry point's fault.
@@ -98,6 +99,10 @@ func (g *guest) enter() (net.Listener, error) {
 			return nil, err
 		}
 	}
+	if !g.config.Probe {
+		u := g.config.Usage
+		g.meter = execd.OpenMeter(execd.Sources{CPU: u.CPU, Memory: u.Memory, Cache: u.Cache}, g.config.CPU, g.config.Memory)
+	}
 	return l, jail.Enter(&g.config.Jail)
 }
 
@@ -116,7 +121,7 @@ func (g *guest) serve(l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	srv := execd.New(execd.Options{Env: g.config.Env, Dir: dir, Table: g.table, NoGroups: g.config.NoGroups})
+	srv := execd.New(execd.Options{Env: g.config.Env, Dir: dir, Table: g.table, NoGroups: g.config.NoGroups, Meter: g.meter})
 	if err := g.startEntry(dir); err != nil {
 		return entryError{err}
 	}

@@ -16,6 +16,10 @@ func buildRoot(spec *Spec) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
 	}
+	volumes, err := openVolumes(spec)
+	if err != nil {
+		return err
+	}
 	if err := os.Chdir(spec.DataDir); err != nil {
 		return fmt.Errorf("entering the data directory: %w", err)
 	}
@@ -33,7 +37,10 @@ func buildRoot(spec *Spec) error {
 	if err := mountDevices(spec.Root); err != nil {
 		return err
 	}
-	return pivot(spec.Root)
+	if err := pivot(spec.Root); err != nil {
+		return err
+	}
+	return placeVolumes(volumes)
 }
 
 // mountOverlay mounts one directory of the layers. All but the root layer

@@ -62,7 +62,7 @@ func (m *Manager) adopt(ctx context.Context, id string) error {
 		return err
 	}
 	s.rec.ExpiresAt = s.state.ExpiresAt
-	m.unfreeze(ctx, s)
+	m.restore(ctx, s)
 	m.mu.Lock()
 	m.sandboxes[id] = s
 	m.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -256,4 +257,19 @@ func (b body) objects(key string) []body {
 		out = append(out, body{fields: obj, loc: b.at(key, i), faults: b.faults})
 	}
 	return out
+}
+
+// shaped is a string that a pattern has to match and that may not be too
+// long; 0 is no bound.
+func (b body) shaped(key, value string, pattern *regexp.Regexp, longest int) {
+	if _, ok := b.fields[key].(string); !ok {
+		return // absent, or a fault already
+	}
+	if longest > 0 && utf8.RuneCountInString(value) > longest {
+		b.fault("string_too_long", "String should have at most "+strconv.Itoa(longest)+" characters", value, map[string]int{"max_length": longest}, key)
+		return
+	}
+	if !pattern.MatchString(value) {
+		b.fault("string_pattern_mismatch", "String should match pattern '"+pattern.String()+"'", value, map[string]string{"pattern": pattern.String()}, key)
+	}
 }

@@ -30,19 +30,22 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	started := time.Now()
 	rec := record{
 		ID: uuid.NewString(), Image: q.image, SnapshotID: q.snapshotID, Entrypoint: q.entrypoint, Metadata: q.metadata,
-		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level,
+		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level, Limits: q.limits, Platform: q.platform, RenewBy: q.renewBy,
 	}
 	if q.timeout > 0 {
 		rec.ExpiresAt = rec.CreatedAt.Add(q.timeout)
+	}
+	volumes, err := m.openVolumes(q.volumes)
+	if err != nil {
+		return nil, err
 	}
 	release, err := m.stack(&rec, q)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	s, err := m.start(ctx, &rec, q)
+	s, err := m.start(ctx, &rec, q, volumes)
 	if err != nil {
-		m.log.Error("sandbox failed to start", "op", "create", "sandbox", rec.ID, "err", err)
 		if entry, ok := errors.AsType[*shim.EntryError](err); ok {
 			return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %s", entry.Message)
 		}
@@ -76,7 +79,7 @@ func (m *Manager) stack(rec *record, q createRequest) (release func(), err error
 }
 
 // start makes the sandbox's directory and its processes.
-func (m *Manager) start(ctx context.Context, rec *record, q createRequest) (*sandbox, error) {
+func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volumes []jail.Volume) (*sandbox, error) {
 	tops := layer.Tops()
 	lock, err := m.makeDir(ctx, rec, tops, q)
 	if err != nil {
@@ -84,7 +87,9 @@ func (m *Manager) start(ctx context.Context, rec *record, q createRequest) (*san
 	}
 	defer func() { _ = lock.Close() }()
 	s := m.newSandbox(*rec)
-	err = shim.Start(ctx, m.opts.Program, lock, m.shimConfig(rec, tops, q))
+	config := m.shimConfig(rec, tops, q)
+	config.Guest.Jail.Volumes = volumes
+	err = shim.Start(ctx, m.opts.Program, lock, config)
 	if err != nil {
 		_ = lock.Close()
 		return nil, errors.Join(err, m.removeDead(context.WithoutCancel(ctx), rec.ID))
@@ -202,6 +207,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		Guest: guest.Config{
 			Jail: spec, Env: env, Entrypoint: q.entrypoint,
 			NoGroups: os.Geteuid() != 0,
+			Usage:    rec.Group.UsageFiles(), CPU: q.limits.CPU, Memory: q.limits.Memory,
 		},
 	}
 }

@@ -2,7 +2,9 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,52 +17,55 @@ const stoppedFile = "stopped"
 // freezeTime bounds how long processes may take to stand still.
 const freezeTime = 10 * time.Second
 
-// freeze makes a sandbox's processes stand still until thaw is called: by the
-// freezer where there is one, which they don't notice, else by signals.
-func (m *Manager) freeze(ctx context.Context, s *sandbox) (thaw func() error, err error) {
+// freeze makes a sandbox's processes stand still until thaw: by the freezer
+// where there is one, which they don't notice, else by signals. When it fails
+// they go on. The caller holds s.still.
+func (m *Manager) freeze(ctx context.Context, s *sandbox) error {
 	fctx, cancel := context.WithTimeout(ctx, freezeTime)
 	defer cancel()
 	group := s.record().Group
 	if group.CanFreeze() {
 		if err := group.Freeze(fctx); err != nil {
-			_ = group.Thaw()
-			return nil, fmt.Errorf("stopping the sandbox: %w", err)
+			return fmt.Errorf("stopping the sandbox: %w", errors.Join(err, group.Thaw(freezeTime)))
 		}
-		return group.Thaw, nil
+		return nil
 	}
-	mark := filepath.Join(s.dir, stoppedFile)
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
-		return nil, fmt.Errorf("stopping the sandbox: %w", err)
-	}
-	thaw = func() error {
-		tctx, cancel := context.WithTimeout(ctx, freezeTime)
-		defer cancel()
-		if err := s.shim.Continue(tctx); err != nil {
-			return fmt.Errorf("letting the sandbox go on: %w", err)
-		}
-		return os.Remove(mark)
+	if err := os.WriteFile(filepath.Join(s.dir, stoppedFile), nil, 0o600); err != nil {
+		return fmt.Errorf("stopping the sandbox: %w", err)
 	}
 	if err := s.shim.Stop(fctx); err != nil {
-		_ = thaw()
-		return nil, fmt.Errorf("stopping the sandbox: %w", err)
+		return fmt.Errorf("stopping the sandbox: %w", errors.Join(err, m.thaw(ctx, s)))
 	}
-	return thaw, nil
+	return nil
 }
 
-// unfreeze lets a sandbox go on that an earlier engine may have left stopped.
-func (m *Manager) unfreeze(ctx context.Context, s *sandbox) {
-	if s.rec.Group.CanFreeze() {
-		if err := s.rec.Group.Thaw(); err != nil {
-			m.log.Warn("thawing an adopted sandbox", "op", "adopt", "sandbox", s.rec.ID, "err", err)
+// thaw undoes freeze. It does no harm to a sandbox that isn't frozen.
+func (m *Manager) thaw(ctx context.Context, s *sandbox) error {
+	if group := s.record().Group; group.CanFreeze() {
+		if err := group.Thaw(freezeTime); err != nil {
+			return fmt.Errorf("letting the sandbox go on: %w", err)
 		}
 	}
 	mark := filepath.Join(s.dir, stoppedFile)
-	if _, err := os.Stat(mark); err != nil {
-		return
+	if _, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := s.shim.Continue(ctx); err != nil {
-		m.log.Warn("continuing an adopted sandbox", "op", "adopt", "sandbox", s.rec.ID, "err", err)
-		return
+	tctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freezeTime)
+	defer cancel()
+	if err := s.shim.Continue(tctx); err != nil {
+		return fmt.Errorf("letting the sandbox go on: %w", err)
 	}
-	_ = os.Remove(mark) // the next engine continues it once more
+	return os.Remove(mark)
+}
+
+// restore gives an adopted sandbox the state that it is recorded with: an
+// earlier engine may have ended while it stopped or continued it.
+func (m *Manager) restore(ctx context.Context, s *sandbox) {
+	do, op := m.thaw, "thawing"
+	if s.record().Paused && s.running() {
+		do, op = m.freeze, "freezing"
+	}
+	if err := do(ctx, s); err != nil {
+		m.log.Warn(op+" an adopted sandbox", "op", "adopt", "sandbox", s.record().ID, "err", err)
+	}
 }

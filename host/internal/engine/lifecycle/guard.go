@@ -21,7 +21,7 @@ func Guard(key string, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
-		if strings.HasPrefix(path, "/health") || proxyPath.MatchString(path) && !strings.Contains(path, "..") {
+		if open(path) || proxyPath.MatchString(path) && !strings.Contains(path, "..") {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -33,6 +33,17 @@ func Guard(key string, next http.Handler) http.Handler {
 		w.Header().Set(requestIDHeader, requestID(r))
 		writeError(w, err)
 	})
+}
+
+// open tells which paths anybody may ask for: a health check's, and those of
+// the original's documentation, which are nothing here.
+func open(path string) bool {
+	for _, p := range []string{"/health", "/docs", "/redoc", "/openapi.json"} {
+		if strings.HasPrefix(path, p) {
+			return true
+		}
+	}
+	return false
 }
 
 func checkKey(given, key string) error {

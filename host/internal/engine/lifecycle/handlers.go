@@ -90,37 +90,40 @@ const (
 
 func paging(q url.Values) (page, size int, err error) {
 	var faults details
-	read := func(name string, def, most int) int {
-		v := q.Get(name)
-		if !q.Has(name) {
-			return def
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(v))
-		loc := []any{"query", name}
-		switch {
-		case err != nil:
-			faults = append(faults, detail{
-				Type: "int_parsing", Loc: loc, Input: v,
-				Msg: "Input should be a valid integer, unable to parse string as an integer",
-			})
-		case n < 1:
-			faults = append(faults, detail{
-				Type: "greater_than_equal", Loc: loc, Input: v, Ctx: map[string]int{"ge": 1},
-				Msg: "Input should be greater than or equal to 1",
-			})
-		case most > 0 && n > most:
-			faults = append(faults, detail{
-				Type: "less_than_equal", Loc: loc, Input: v, Ctx: map[string]int{"le": most},
-				Msg: "Input should be less than or equal to " + strconv.Itoa(most),
-			})
-		}
-		return n
-	}
-	page, size = read("page", 1, 0), read("pageSize", defaultPage, largestPage)
+	page, size = number(q, &faults, "page", 1, 0), number(q, &faults, "pageSize", defaultPage, largestPage)
 	if faults != nil {
 		return 0, 0, faults
 	}
 	return min(page, 1<<40), size, nil
+}
+
+// number reads a query parameter that is at least 1 and at most most, if that
+// isn't 0; def when it is absent.
+func number(q url.Values, faults *details, name string, def, most int) int {
+	v := q.Get(name)
+	if !q.Has(name) {
+		return def
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	loc := []any{"query", name}
+	switch {
+	case err != nil:
+		*faults = append(*faults, detail{
+			Type: "int_parsing", Loc: loc, Input: v,
+			Msg: "Input should be a valid integer, unable to parse string as an integer",
+		})
+	case n < 1:
+		*faults = append(*faults, detail{
+			Type: "greater_than_equal", Loc: loc, Input: v, Ctx: map[string]int{"ge": 1},
+			Msg: "Input should be greater than or equal to 1",
+		})
+	case most > 0 && n > most:
+		*faults = append(*faults, detail{
+			Type: "less_than_equal", Loc: loc, Input: v, Ctx: map[string]int{"le": most},
+			Msg: "Input should be less than or equal to " + strconv.Itoa(most),
+		})
+	}
+	return n
 }
 
 func (s *Server) renew(w http.ResponseWriter, r *http.Request, id string) error {

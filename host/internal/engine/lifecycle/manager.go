@@ -29,7 +29,10 @@ type Manager struct {
 	ctx  context.Context //nolint:containedctx // the life of the watchers
 	stop context.CancelFunc
 	jobs sync.WaitGroup // watchers and snapshots
-	busy sync.WaitGroup // requests that make or remove something
+	busy sync.WaitGroup // requests that make, change or remove something
+
+	leaving chan struct{} // closed when nothing waits any longer
+	left    sync.Once
 
 	mu        sync.Mutex
 	sandboxes map[string]*sandbox
@@ -46,7 +49,7 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 			return nil, fmt.Errorf("[engine.images] %s: %q is not something that this engine can use: the machine's own root is %q", name, kind, HostImage)
 		}
 	}
-	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}}
+	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}, leaving: make(chan struct{})}
 	m.quiet = opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
 	m.base.manager = m
 	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -75,8 +78,10 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 }
 
 // Settle returns when no request is making or removing anything: then another
-// engine may take over. No new request may come in meanwhile.
+// engine may take over. Requests that wait for a paused sandbox are let go.
+// No new request may come in meanwhile.
 func (m *Manager) Settle(ctx context.Context) error {
+	m.left.Do(func() { close(m.leaving) })
 	done := make(chan struct{})
 	go func() {
 		m.busy.Wait()
@@ -196,6 +201,19 @@ func (m *Manager) renew(ctx context.Context, id string, at time.Time) error {
 		return fmt.Errorf("renewing sandbox %s: %w", id, err)
 	}
 	return s.setExpiry(m, at)
+}
+
+// renewOnAccess lets a sandbox that asked for that live longer because
+// somebody uses it. It writes no more often than a tenth of the extension.
+func (m *Manager) renewOnAccess(s *sandbox) {
+	rec := s.record()
+	at := time.Now().UTC().Truncate(time.Microsecond).Add(rec.RenewBy)
+	if rec.RenewBy == 0 || rec.ExpiresAt.IsZero() || at.Sub(rec.ExpiresAt) < rec.RenewBy/10 {
+		return
+	}
+	if err := m.renew(m.ctx, rec.ID, at); err != nil {
+		m.log.Warn("renewing a sandbox that is used", "op", "renew", "sandbox", rec.ID, "err", err)
+	}
 }
 
 // isolated tells whether sandboxes have overlays and namespaces.

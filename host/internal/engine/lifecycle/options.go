@@ -26,6 +26,9 @@ type Options struct {
 	Groups cgroup.Parent
 	// Images maps image names to what they are; "host" is the machine's root.
 	Images map[string]string
+	// HostPaths are the machine's directories that volumes may be made of,
+	// each with what is below it; none is no volumes.
+	HostPaths []string
 }
 
 // HostImage is the name of the machine's own root.

@@ -26,6 +26,10 @@ const (
 	codePullFailed        = "DOCKER::SANDBOX_IMAGE_PULL_FAILED"
 	codeStartFailed       = "DOCKER::SANDBOX_START_FAILED"
 	codeDeleteFailed      = "DOCKER::SANDBOX_DELETE_FAILED"
+	codeNotRunning        = "DOCKER::SANDBOX_NOT_RUNNING"
+	codeNotPaused         = "DOCKER::SANDBOX_NOT_PAUSED"
+	codePauseFailed       = "DOCKER::SANDBOX_PAUSE_FAILED"
+	codeResumeFailed      = "DOCKER::SANDBOX_RESUME_FAILED"
 	codeInvalidExpiration = "DOCKER::INVALID_EXPIRATION"
 	codeInvalidPort       = "DOCKER::INVALID_PORT"
 	codeInvalidParameter  = "SANDBOX::INVALID_PARAMETER"
@@ -39,8 +43,16 @@ const (
 	codeSourceState       = "SNAPSHOT::INVALID_SOURCE_STATE"
 	codeRestoreConfig     = "SNAPSHOT::INVALID_RESTORE_CONFIG"
 	codeDeleteConflict    = "SNAPSHOT::DELETE_CONFLICT"
+	codeDuplicateVolume   = "VOLUME::DUPLICATE_NAME"
+	codeMountPath         = "VOLUME::INVALID_MOUNT_PATH"
+	codeSubPath           = "VOLUME::INVALID_SUB_PATH"
+	codeInvalidHostPath   = "VOLUME::INVALID_HOST_PATH"
 	codeHostPath          = "VOLUME::HOST_PATH_NOT_ALLOWED"
+	codeHostPathCreate    = "VOLUME::HOST_PATH_CREATE_FAILED"
 	codeVolumeBackend     = "VOLUME::UNSUPPORTED_BACKEND"
+	codeNoPools           = "KUBERNETES::POOL_NOT_SUPPORTED"
+	codeNoDiagnostics     = "DIAGNOSTICS_NOT_IMPLEMENTED"
+	codePatchLabel        = "INVALID_METADATA_LABEL" // without its namespace, as the original's
 	codeUnknown           = "GENERAL::UNKNOWN_ERROR"
 	codeMissingKey        = "MISSING_API_KEY"
 	codeInvalidKey        = "INVALID_API_KEY"
@@ -72,21 +84,32 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b)
 }
 
-// writeError answers with whatever err is. It returns true when the fault is
-// ours, which is worth a line in the log.
-func writeError(w http.ResponseWriter, err error) (ours bool) {
+// fault says whose an error is, and who has been told.
+type fault int
+
+const (
+	theirs         fault = iota // the request's
+	oursTold                    // ours, and foreseen: the answer says all there is to know
+	oursUnforeseen              // ours
+)
+
+// writeError answers with whatever err is.
+func writeError(w http.ResponseWriter, err error) fault {
 	var p *Problem
 	var d details
 	switch {
 	case errors.As(err, &d):
 		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"detail": d})
-		return false
+		return theirs
 	case errors.As(err, &p):
 		writeJSON(w, p.Status, p)
-		return p.Status >= http.StatusInternalServerError
+		if p.Status == http.StatusInternalServerError {
+			return oursTold
+		}
+		return theirs
 	}
 	writeJSON(w, http.StatusInternalServerError, &Problem{Code: codeUnknown, Message: err.Error()})
-	return true
+	return oursUnforeseen
 }
 
 // writeDetail answers in the framework's own short form.

@@ -21,16 +21,20 @@ func parsePort(v string) (int, error) {
 }
 
 // endpoint says where a port of a sandbox is reached: through us.
-func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, id, port string) error {
+func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, args []string) error {
+	id, port := args[0], args[1]
 	if _, err := strconv.Atoi(port); err != nil {
 		return details{{
 			Type: "int_parsing", Loc: []any{"path", "port"}, Input: port,
 			Msg: "Input should be a valid integer, unable to parse string as an integer",
 		}}
 	}
-	q := r.URL.Query()
-	if q.Get("expires") != "" {
-		if on, err := strconv.ParseBool(q.Get("use_server_proxy")); err == nil && on {
+	proxied, expires, err := endpointQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if expires {
+		if proxied {
 			return problem(http.StatusBadRequest, codeInvalidParameter, "use_server_proxy and expires can't be used together.")
 		}
 		return problem(http.StatusBadRequest, codeNotSupported, "Signed endpoints are not supported by this runtime.")
@@ -45,9 +49,35 @@ func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, id, port strin
 	return nil
 }
 
+// endpointQuery reads what an endpoint is asked for with.
+func endpointQuery(q url.Values) (proxied, expires bool, err error) {
+	var faults details
+	loc := func(name string) []any { return []any{"query", name} }
+	if v := q.Get("use_server_proxy"); q.Has("use_server_proxy") {
+		switch strings.ToLower(v) {
+		case "1", "true", "t", "yes", "y", "on":
+			proxied = true
+		case "0", "false", "f", "no", "n", "off":
+		default:
+			faults = append(faults, detail{Type: "bool_parsing", Loc: loc("use_server_proxy"), Input: v, Msg: "Input should be a valid boolean, unable to interpret input"})
+		}
+	}
+	if v := q.Get("expires"); q.Has("expires") {
+		expires = true
+		if _, err := strconv.ParseUint(v, 10, 64); err != nil {
+			faults = append(faults, detail{Type: "int_parsing", Loc: loc("expires"), Input: v, Msg: "Input should be a valid integer, unable to parse string as an integer"})
+		}
+	}
+	if faults != nil {
+		return false, false, faults
+	}
+	return proxied, expires, nil
+}
+
 // proxy relays a request into a sandbox: to its execd, or through that to any
 // other port.
-func (s *Server) proxy(w http.ResponseWriter, r *http.Request, id, port string) error {
+func (s *Server) proxy(w http.ResponseWriter, r *http.Request, args []string) error {
+	id, port := args[0], args[1]
 	n, err := parsePort(port)
 	if err != nil {
 		return err
@@ -59,6 +89,10 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, id, port string) 
 	if r.Header.Get("Upgrade") != "" && !isWebSocket(r) {
 		return problem(http.StatusBadRequest, codeUnknown, "Websocket upgrade is not supported yet")
 	}
+	if err := box.awaitResumed(r.Context(), s.m); err != nil {
+		return err
+	}
+	s.m.renewOnAccess(box)
 	path, rawPath := afterPort(r.URL.Path), afterPort(r.URL.EscapedPath())
 	if n != execdPort {
 		prefix := "/proxy/" + port

@@ -37,6 +37,15 @@ type record struct {
 	Snapshots []string `json:",omitempty"`
 	Base      string   `json:",omitempty"`
 	Group     cgroup.Group
+	Limits    cgroup.Limits
+	// Paused tells that it stands still, since PausedAt.
+	Paused   bool      `json:",omitempty"`
+	PausedAt time.Time `json:",omitzero"`
+	// Platform is what was asked for.
+	Platform *wirePlatform `json:",omitempty"`
+	// RenewBy is how long a request through the proxy lets it live; 0 is no
+	// change.
+	RenewBy time.Duration `json:",omitempty"`
 }
 
 // snapshotRecord is what is remembered of a snapshot in its directory.

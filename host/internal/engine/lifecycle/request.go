@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"net/http"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,6 +20,9 @@ type createRequest struct {
 	limits     cgroup.Limits
 	env        map[string]string
 	metadata   map[string]string
+	platform   *wirePlatform
+	renewBy    time.Duration // 0 is no renewal on access
+	volumes    []volumeRequest
 }
 
 // minTimeout is the shortest time to live that the wire allows.
@@ -46,7 +48,16 @@ func parseCreate(b body) (createRequest, error) {
 	if err := rules.check(); err != nil {
 		return q, err
 	}
-	return q, validMetadata(q.metadata)
+	if err := validMetadata(q.metadata); err != nil {
+		return q, err
+	}
+	var err error
+	if q.renewBy, err = parseRenewBy(rules.extend); err != nil {
+		return q, err
+	}
+	q.platform = rules.platform
+	q.volumes = rules.volumes
+	return q, checkVolumes(q.volumes)
 }
 
 func (q *createRequest) schema(b body) {
@@ -109,7 +120,7 @@ type ruleSet struct {
 	extend                    string
 	opensNetwork              bool
 	platform                  *wirePlatform
-	volumes                   []body
+	volumes                   []volumeRequest
 }
 
 func (s *ruleSet) read(b body) {
@@ -128,9 +139,8 @@ func (s *ruleSet) read(b body) {
 	if c, ok := b.object("credentialProxy"); ok {
 		s.credentials = c.boolean("enabled")
 	}
-	s.volumes = b.objects("volumes")
-	for _, v := range s.volumes {
-		checkVolume(v)
+	for _, v := range b.objects("volumes") {
+		s.volumes = append(s.volumes, readVolume(v))
 	}
 }
 
@@ -164,23 +174,6 @@ func (b body) oneOf(key, value string, allowed ...string) {
 	b.fault("literal_error", "Input should be "+expected, value, map[string]string{"expected": expected}, key)
 }
 
-func checkVolume(v body) {
-	v.required("name")
-	path := v.required("mountPath")
-	if path != "" && !strings.HasPrefix(path, "/") {
-		v.fault("string_pattern_mismatch", "String should match pattern '^/.*'", path, map[string]string{"pattern": "^/.*"}, "mountPath")
-	}
-	n := 0
-	for _, backend := range []string{"host", "pvc", "ossfs"} {
-		if v.has(backend) {
-			n++
-		}
-	}
-	if n != 1 {
-		v.wrong("Exactly one of host, pvc, or ossfs must be specified")
-	}
-}
-
 func (s *ruleSet) check() error {
 	bad := func(format string, args ...any) error {
 		return problem(http.StatusBadRequest, codeInvalidParameter, format, args...)
@@ -197,44 +190,18 @@ func (s *ruleSet) check() error {
 	case s.platform != nil && (s.platform.OS != "linux" || s.platform.Arch != runtime.GOARCH):
 		return bad("platform %s/%s is not available here: this machine runs linux/%s", s.platform.OS, s.platform.Arch, runtime.GOARCH)
 	}
-	if s.extend != "" {
-		if n, err := strconv.Atoi(s.extend); err != nil || n < 300 || n > 86400 {
-			return bad("extensions[\"access.renew.extend.seconds\"] must be an integer between 300 and 86400, got %q", s.extend)
-		}
-	}
-	if len(s.volumes) == 0 {
-		return nil
-	}
-	if s.volumes[0].has("host") {
-		return problem(http.StatusBadRequest, codeHostPath, "host path volumes are not allowed: no allowed host paths are configured")
-	}
-	return problem(http.StatusBadRequest, codeVolumeBackend, "this engine has no volumes of that kind")
+	return nil
 }
 
-var (
-	labelName   = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-	labelPrefix = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
-
-// validMetadata checks Kubernetes' rules for labels.
-func validMetadata(m map[string]string) error {
-	for k, v := range m {
-		name := k
-		if prefix, rest, ok := strings.Cut(k, "/"); ok {
-			if len(prefix) > 253 || !labelPrefix.MatchString(prefix) {
-				return problem(http.StatusBadRequest, codeInvalidLabel, "metadata key %q has an invalid prefix", k)
-			}
-			if prefix == "opensandbox.io" {
-				return problem(http.StatusBadRequest, codeInvalidLabel, "metadata key %q uses the reserved prefix opensandbox.io/", k)
-			}
-			name = rest
-		}
-		if len(name) > 63 || !labelName.MatchString(name) {
-			return problem(http.StatusBadRequest, codeInvalidLabel, "metadata key %q is not a valid label name", k)
-		}
-		if len(v) > 63 || (v != "" && !labelName.MatchString(v)) {
-			return problem(http.StatusBadRequest, codeInvalidLabel, "metadata value %q of key %q is not a valid label value", v, k)
-		}
+// parseRenewBy reads the extension that makes requests through the proxy
+// renew the sandbox.
+func parseRenewBy(v string) (time.Duration, error) {
+	if v == "" {
+		return 0, nil
 	}
-	return nil
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	if err != nil || n < 300 || n > 86400 {
+		return 0, problem(http.StatusBadRequest, codeInvalidParameter, "extensions[\"access.renew.extend.seconds\"] must be an integer between 300 and 86400, got %q", v)
+	}
+	return time.Duration(n) * time.Second, nil
 }

@@ -27,7 +27,7 @@ func FuzzCreate(f *testing.F) {
 		}
 		if err != nil {
 			w := httptest.NewRecorder()
-			writeError(w, err)
+			_ = writeError(w, err)
 			if !json.Valid(w.Body.Bytes()) || w.Code < 400 || w.Code > 499 {
 				t.Errorf("%q: %d %s", in, w.Code, w.Body)
 			}

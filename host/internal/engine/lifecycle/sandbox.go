@@ -24,17 +24,18 @@ type sandbox struct {
 
 	gone chan struct{} // closed when the shim has ended
 
-	snapping sync.Mutex // one snapshot at a time
+	still sync.Mutex // held by whoever stops, copies or ends it: one at a time
 
-	mu    sync.Mutex
-	rec   record // ExpiresAt and Metadata change
-	state shim.State
+	mu      sync.Mutex
+	rec     record // changed by change alone
+	state   shim.State
+	resumed chan struct{} // closed when it goes on; nil while it isn't paused
 }
 
 func (m *Manager) newSandbox(rec record) *sandbox {
 	dir := m.path(sandboxesDir, rec.ID)
 	socket := filepath.Join(dir, shim.ExecdSocket)
-	return &sandbox{
+	s := &sandbox{
 		dir:  dir,
 		rec:  rec,
 		shim: shim.Dial(dir),
@@ -46,14 +47,24 @@ func (m *Manager) newSandbox(rec record) *sandbox {
 			DisableCompression:  true,
 		},
 	}
+	s.noteResumed()
+	return s
 }
+
+// The states of a sandbox that somebody branches on.
+const (
+	stateRunning = "Running"
+	statePaused  = "Paused"
+)
 
 func (s *sandbox) status() wireStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case !s.state.Exited && s.rec.Paused:
+		return wireStatus{State: statePaused, Reason: "CONTAINER_PAUSED", Message: "Container is paused.", LastTransitionAt: stampOf(s.rec.PausedAt)}
 	case !s.state.Exited:
-		return wireStatus{State: "Running", Reason: "CONTAINER_RUNNING", Message: "Container is running.", LastTransitionAt: stampOf(s.rec.CreatedAt)}
+		return wireStatus{State: stateRunning, Reason: "CONTAINER_RUNNING", Message: "Container is running.", LastTransitionAt: stampOf(s.rec.CreatedAt)}
 	case s.state.ExitCode == 0:
 		return wireStatus{State: "Terminated", Reason: "CONTAINER_EXITED", Message: "Container exited with code 0.", LastTransitionAt: stampOf(s.state.ExitedAt)}
 	}
@@ -79,10 +90,24 @@ func (s *sandbox) expiry() time.Time {
 }
 
 func (s *sandbox) setExpiry(m *Manager, at time.Time) error {
+	return s.change(m, func(r *record) { r.ExpiresAt = at })
+}
+
+// change changes what is remembered of the sandbox, on disk first.
+func (s *sandbox) change(m *Manager, f func(*record)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rec.ExpiresAt = at
-	return writeRecord(m.path(sandboxesDir, s.rec.ID, sandboxRecord), s.rec)
+	rec := s.rec
+	f(&rec)
+	err := writeRecord(m.path(sandboxesDir, rec.ID, sandboxRecord), rec)
+	if errors.Is(err, fs.ErrNotExist) {
+		return problem(http.StatusNotFound, codeSandboxNotFound, "Sandbox %s not found.", rec.ID) // it ends just now
+	}
+	if err != nil {
+		return err
+	}
+	s.rec = rec
+	return nil
 }
 
 // record is a copy of what is remembered.
@@ -109,6 +134,7 @@ func (s *sandbox) wire() wireSandbox {
 		ID: rec.ID, SnapshotID: rec.SnapshotID, Status: st, Metadata: rec.Metadata,
 		Entrypoint: rec.Entrypoint, ExpiresAt: stampOf(rec.ExpiresAt), CreatedAt: stamp(rec.CreatedAt),
 	}
+	w.Platform = rec.Platform
 	if rec.Image != "" {
 		w.Image = &wireImage{URI: rec.Image}
 	}
@@ -118,8 +144,8 @@ func (s *sandbox) wire() wireSandbox {
 // destroy ends the sandbox and everything of it. A shim that was killed can't
 // do that itself any more.
 func (s *sandbox) destroy(ctx context.Context, m *Manager) error {
-	s.snapping.Lock() // a snapshot that has begun comes first
-	defer s.snapping.Unlock()
+	s.still.Lock() // a snapshot that has begun comes first
+	defer s.still.Unlock()
 	err := s.shim.Destroy(ctx)
 	if err == nil {
 		return nil
@@ -150,6 +176,10 @@ func (m *Manager) watch(s *sandbox) {
 		close(s.gone)
 		m.forget(id)
 		if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+			if at := s.expiry(); !at.IsZero() && !at.After(time.Now()) {
+				m.log.Info("sandbox expired", "op", "expire", "sandbox", id, "due", at)
+				return
+			}
 			m.log.Info("sandbox ended", "op", "end", "sandbox", id)
 			return
 		}

@@ -3,16 +3,25 @@ package lifecycle
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Server is the lifecycle API of a Manager. It is safe for concurrent use.
-type Server struct{ m *Manager }
+type Server struct {
+	m     *Manager
+	table []route
+}
 
 // NewServer makes the handler. It lets everybody in: see Guard.
-func NewServer(m *Manager) *Server { return &Server{m: m} }
+func NewServer(m *Manager) *Server {
+	s := &Server{m: m}
+	s.table = s.routes()
+	return s
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -23,10 +32,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path == "" || path[0] != '/' {
 		path = r.URL.Path
 	}
-	route, methods := s.route(path)
-	if route == nil {
+	found, args := s.find(path)
+	if found == nil {
 		if p := strings.TrimSuffix(path, "/"); p != path && p != "" {
-			if _, there := s.route(p); there != nil {
+			if there, _ := s.find(p); there != nil {
 				u := *r.URL
 				u.Path, u.RawPath = strings.TrimSuffix(r.URL.Path, "/"), ""
 				http.Redirect(w, r, u.RequestURI(), http.StatusTemporaryRedirect) //nolint:gosec // the path is one of our routes
@@ -36,70 +45,126 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeDetail(w, http.StatusNotFound)
 		return
 	}
-	handle := methods[r.Method]
+	handle := found.methods[r.Method]
 	if handle == nil {
+		w.Header().Set("Allow", found.allowed())
 		writeDetail(w, http.StatusMethodNotAllowed)
 		return
 	}
 	started := time.Now()
-	if err := handle(w, r); err != nil && writeError(w, err) {
-		s.m.log.Error("request failed", "op", r.Method+" "+route.name, "err", err, "dur_ms", time.Since(started).Milliseconds())
+	err := handle(w, r, args)
+	if err == nil {
+		return
+	}
+	op := r.Method + " " + found.pattern
+	switch writeError(w, err) {
+	case oursTold:
+		// The client reads why, and says so to whoever waits for it.
+		s.m.log.Info("request failed", "op", op, "err", err, "dur_ms", time.Since(started).Milliseconds())
+	case oursUnforeseen:
+		s.m.log.Error("request failed", "op", op, "err", err, "dur_ms", time.Since(started).Milliseconds())
+	case theirs:
 	}
 }
 
-// handler answers, or returns the error to answer with.
-type handler func(w http.ResponseWriter, r *http.Request) error
+// handler answers, or returns the error to answer with. args are the path's
+// variable parts.
+type handler func(w http.ResponseWriter, r *http.Request, args []string) error
 
-// route is what a path leads to.
-type route struct{ name string }
+// route is a path and what it answers. {} in the pattern stands for a part
+// that may be anything, a last … for whatever follows.
+type route struct {
+	pattern string
+	parts   []string
+	open    bool // ends with …
+	methods map[string]handler
+}
 
-// route finds a path's handlers by method; nil when there is nothing.
-func (s *Server) route(path string) (*route, map[string]handler) {
-	seg := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	switch {
-	case path == "/health":
-		return &route{"/health"}, map[string]handler{http.MethodGet: health}
-	case path == "/sandboxes":
-		return &route{path}, map[string]handler{http.MethodPost: s.createSandbox, http.MethodGet: s.listSandboxes}
-	case path == "/snapshots":
-		return &route{path}, map[string]handler{http.MethodGet: s.listSnapshots}
-	case len(seg) == 2 && seg[0] == "snapshots" && seg[1] != "":
-		return &route{"/snapshots/{id}"}, map[string]handler{
-			http.MethodGet:    s.withID(seg[1], s.getSnapshot),
-			http.MethodDelete: s.withID(seg[1], s.deleteSnapshot),
+func (e *route) allowed() string {
+	return strings.Join(slices.Sorted(maps.Keys(e.methods)), ", ")
+}
+
+// match returns the path's variable parts.
+func (e *route) match(parts []string) (args []string, ok bool) {
+	if len(parts) < len(e.parts) || len(parts) > len(e.parts) && !e.open {
+		return nil, false
+	}
+	for i, want := range e.parts {
+		switch {
+		case want == "{}" && parts[i] != "":
+			args = append(args, parts[i])
+		case want != parts[i]:
+			return nil, false
 		}
-	case len(seg) >= 2 && seg[0] == "sandboxes" && seg[1] != "":
-		return s.sandboxRoute(seg[1], seg[2:])
+	}
+	return args, true
+}
+
+// routes lists everything that is served, below / and below /v1.
+func (s *Server) routes() []route {
+	get, post, put, patch, del := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	type methods = map[string]handler
+	table := []route{
+		{pattern: "/health", methods: methods{get: plain(health)}},
+		{pattern: "/sandboxes", methods: methods{post: plain(s.createSandbox), get: plain(s.listSandboxes)}},
+		{pattern: "/sandboxes/{}", methods: methods{get: one(s.getSandbox), del: one(s.deleteSandbox)}},
+		{pattern: "/sandboxes/{}/metadata", methods: methods{patch: one(s.patchMetadata)}},
+		{pattern: "/sandboxes/{}/pause", methods: methods{post: one(s.pauseSandbox)}},
+		{pattern: "/sandboxes/{}/resume", methods: methods{post: one(s.resumeSandbox)}},
+		{pattern: "/sandboxes/{}/renew-expiration", methods: methods{post: one(s.renew)}},
+		{pattern: "/sandboxes/{}/snapshots", methods: methods{post: one(s.createSnapshot)}},
+		{pattern: "/sandboxes/{}/diagnostics/logs", methods: methods{get: one(s.diagnoseLogs)}},
+		{pattern: "/sandboxes/{}/diagnostics/events", methods: methods{get: one(s.diagnoseEvents)}},
+		{pattern: "/sandboxes/{}/diagnostics/inspect", methods: methods{get: one(s.diagnoseInspect)}},
+		{pattern: "/sandboxes/{}/diagnostics/summary", methods: methods{get: one(s.diagnoseSummary)}},
+		{pattern: "/sandboxes/{}/endpoints/{}", methods: methods{get: s.endpoint}},
+		{pattern: "/sandboxes/{}/proxy/{}…", methods: methods{get: s.proxy, post: s.proxy, put: s.proxy, del: s.proxy, patch: s.proxy}},
+		{pattern: "/snapshots", methods: methods{get: plain(s.listSnapshots)}},
+		{pattern: "/snapshots/{}", methods: methods{get: one(s.getSnapshot), del: one(s.deleteSnapshot)}},
+		{pattern: "/metrics/events", methods: methods{post: plain(dropMetrics)}},
+		{pattern: "/pools", methods: methods{get: noPools, post: noPools}},
+		{pattern: "/pools/{}", methods: methods{get: noPools, put: noPools, del: noPools}},
+	}
+	for i := range table {
+		pattern, open := strings.CutSuffix(table[i].pattern, "…")
+		table[i].open, table[i].parts = open, strings.Split(pattern[1:], "/")
+	}
+	return table
+}
+
+// find returns the route of a path, nil when there is none.
+func (s *Server) find(path string) (found *route, args []string) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i := range s.table {
+		if args, ok := s.table[i].match(parts); ok {
+			return &s.table[i], args
+		}
 	}
 	return nil, nil
 }
 
-func (s *Server) sandboxRoute(id string, rest []string) (*route, map[string]handler) {
-	switch {
-	case len(rest) == 0:
-		return &route{"/sandboxes/{id}"}, map[string]handler{
-			http.MethodGet:    s.withID(id, s.getSandbox),
-			http.MethodDelete: s.withID(id, s.deleteSandbox),
-		}
-	case len(rest) == 1 && rest[0] == "renew-expiration":
-		return &route{"/sandboxes/{id}/renew-expiration"}, map[string]handler{http.MethodPost: s.withID(id, s.renew)}
-	case len(rest) == 1 && rest[0] == "snapshots":
-		return &route{"/sandboxes/{id}/snapshots"}, map[string]handler{http.MethodPost: s.withID(id, s.createSnapshot)}
-	case len(rest) == 2 && rest[0] == "endpoints" && rest[1] != "":
-		return &route{"/sandboxes/{id}/endpoints/{port}"}, map[string]handler{
-			http.MethodGet: func(w http.ResponseWriter, r *http.Request) error { return s.endpoint(w, r, id, rest[1]) },
-		}
-	case len(rest) >= 2 && rest[0] == "proxy" && rest[1] != "":
-		h := func(w http.ResponseWriter, r *http.Request) error { return s.proxy(w, r, id, rest[1]) }
-		return &route{"/sandboxes/{id}/proxy/{port}"}, map[string]handler{
-			http.MethodGet: h, http.MethodPost: h, http.MethodPut: h, http.MethodDelete: h, http.MethodPatch: h,
-		}
-	}
-	return nil, nil
+// plain is for paths without variable parts.
+func plain(h func(http.ResponseWriter, *http.Request) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, _ []string) error { return h(w, r) }
 }
 
-func (s *Server) withID(id string, h func(http.ResponseWriter, *http.Request, string) error) handler {
-	return func(w http.ResponseWriter, r *http.Request) error { return h(w, r, id) }
+// one is for paths with one.
+func one(h func(http.ResponseWriter, *http.Request, string) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, args []string) error { return h(w, r, args[0]) }
+}
+
+// noPools answers for what only a Kubernetes runtime has.
+func noPools(http.ResponseWriter, *http.Request, []string) error {
+	return problem(http.StatusNotImplemented, codeNoPools, "Pool management is only available when runtime.type is 'kubernetes'.")
+}
+
+// dropMetrics takes what SDKs report about themselves, and keeps none of it.
+func dropMetrics(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readBody(w, r, false); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 func health(w http.ResponseWriter, _ *http.Request) error {

@@ -115,7 +115,7 @@ func (m *Manager) takeSnapshot(sandboxID, name string) (s *snapshot, done <-chan
 	if err != nil {
 		return nil, nil, err
 	}
-	if !box.running() {
+	if box.status().State != stateRunning {
 		return nil, nil, problem(http.StatusConflict, codeSourceState, "Sandbox %s must be Running to be snapshotted, it is %s.", sandboxID, box.status().State)
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -169,8 +169,8 @@ func (m *Manager) makeSnapshot(s *snapshot, box *sandbox, from record) {
 // copySnapshot copies the sandbox's layer while its processes stand still, so
 // that the copy is one moment's. A copy is on disk before it is called ready.
 func (m *Manager) copySnapshot(s *snapshot, box *sandbox, from record) error {
-	box.snapping.Lock()
-	defer box.snapping.Unlock()
+	box.still.Lock()
+	defer box.still.Unlock()
 	rec := s.record()
 	dst := m.path(snapshotsDir, rec.ID, layerDir)
 	// Snapshots are never changed by their sandbox's end, nor by ours.
@@ -182,12 +182,7 @@ func (m *Manager) copySnapshot(s *snapshot, box *sandbox, from record) error {
 			}
 		}
 	}
-	thaw, err := m.freeze(ctx, box)
-	if err != nil {
-		return err
-	}
-	err = m.apply(ctx, dst, filepath.Join(box.dir, layerDir))
-	if err := errors.Join(err, thaw()); err != nil {
+	if err := m.copyStill(ctx, dst, box); err != nil {
 		return err
 	}
 	// A sandbox that ends by itself meanwhile takes its files away, but not
@@ -196,6 +191,19 @@ func (m *Manager) copySnapshot(s *snapshot, box *sandbox, from record) error {
 		return fmt.Errorf("the sandbox ended while it was copied: %w", err)
 	}
 	return layer.Sync(m.path(snapshotsDir, rec.ID))
+}
+
+// copyStill copies the sandbox's layer while it stands still; one that has
+// been paused since the snapshot was asked for does already.
+func (m *Manager) copyStill(ctx context.Context, dst string, box *sandbox) error {
+	from := filepath.Join(box.dir, layerDir)
+	if box.record().Paused {
+		return m.apply(ctx, dst, from)
+	}
+	if err := m.freeze(ctx, box); err != nil {
+		return err
+	}
+	return errors.Join(m.apply(ctx, dst, from), m.thaw(ctx, box))
 }
 
 // deleteSnapshot removes a snapshot that nothing stands on.

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
@@ -55,6 +57,28 @@ func (c *Client) Stop(ctx context.Context) error {
 // Continue undoes Stop.
 func (c *Client) Continue(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/continue", nil, nil)
+}
+
+// Logs returns the last tail lines that the entry point wrote since from, each
+// after the time of its end.
+func (c *Client) Logs(ctx context.Context, tail int, from time.Time) (string, error) {
+	q := url.Values{"tail": {strconv.Itoa(tail)}}
+	if !from.IsZero() {
+		q.Set("from", from.UTC().Format(time.RFC3339Nano))
+	}
+	resp, err := c.send(ctx, http.MethodGet, "/logs?"+q.Encode(), nil)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(text))
+	}
+	if err != nil {
+		return "", fmt.Errorf("shim: reading the log: %w", err)
+	}
+	return string(text), nil
 }
 
 // Wait returns nil when the shim has gone. exited is called once before that,

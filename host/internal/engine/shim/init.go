@@ -26,6 +26,7 @@ type initProcess struct {
 	level   jail.Level
 	control net.Conn
 	born    bool // in its control group
+	log     *journal
 	in      *json.Decoder
 	out     *json.Encoder
 	mu      sync.Mutex // one operation at a time
@@ -40,8 +41,11 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 		return nil, err
 	}
 	defer func() { _ = theirs.Close() }()
-	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	// A pipe and not a file: what is written is bounded, and nobody can reach
+	// anything of the machine's through it.
+	output, log, err := os.Pipe()
 	if err != nil {
+		_ = ours.Close()
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
@@ -71,9 +75,13 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 	}
 	if err != nil {
 		_ = ours.Close()
+		_ = output.Close()
 		return nil, fmt.Errorf("starting the sandbox's init: %w", err)
 	}
+	lines := &journal{}
+	go lines.follow(output) // ends with the last process that has the other end
 	return &initProcess{
+		log: lines,
 		pid: cmd.Process.Pid, cmd: cmd, level: c.Guest.Jail.Level, control: ours, born: born,
 		in: json.NewDecoder(ours), out: json.NewEncoder(ours),
 	}, nil

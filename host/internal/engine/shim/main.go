@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -169,7 +171,7 @@ func (s *keeper) abandoned() bool {
 func (s *keeper) end() {
 	if s.init != nil {
 		if s.config.Group.CanFreeze() {
-			_ = s.config.Group.Thaw() // what an engine left frozen can't be killed
+			_ = s.config.Group.Thaw(10 * time.Second) // what an engine left frozen can't be killed
 		}
 		s.init.kill(s.ended)
 		s.init.sweep()
@@ -204,6 +206,7 @@ func (s *keeper) handler() http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { s.writeState(w) })
 	mux.HandleFunc("PUT /expiration", s.renew)
 	mux.HandleFunc("GET /wait", s.wait)
+	mux.HandleFunc("GET /logs", s.logs)
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) { s.operate(w, s.init.stop) })
 	mux.HandleFunc("POST /continue", func(w http.ResponseWriter, _ *http.Request) { s.operate(w, s.init.resume) })
 	mux.HandleFunc("DELETE /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -218,6 +221,23 @@ func (s *keeper) operate(w http.ResponseWriter, f func() error) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// logs answers with the entry point's last lines.
+func (s *keeper) logs(w http.ResponseWriter, r *http.Request) {
+	tail, err := strconv.Atoi(r.FormValue("tail"))
+	if err != nil || tail < 0 {
+		http.Error(w, "tail is not a number of lines", http.StatusBadRequest)
+		return
+	}
+	var from time.Time
+	if v := r.FormValue("from"); v != "" {
+		if from, err = time.Parse(time.RFC3339Nano, v); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	_, _ = io.WriteString(w, s.init.log.text(tail, from)) // else the engine has gone
 }
 
 func (s *keeper) writeState(w http.ResponseWriter) {
