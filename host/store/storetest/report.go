@@ -190,7 +190,7 @@ func (c *checker) run(ctx context.Context, one Case) Result {
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
-	t := &reporter{ctx: ctx, dir: c.opts.Dir}
+	t := &reporter{ctx: ctx, name: one.Name, dir: c.opts.Dir}
 	started := time.Now()
 	done := make(chan struct{})
 	go func() {

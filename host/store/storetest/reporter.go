@@ -14,8 +14,9 @@ import (
 // reporter is the T of Check. It is safe for concurrent use, so that a case that doesn't end can be left
 // behind.
 type reporter struct {
-	ctx context.Context //nolint:containedctx // a case is one call
-	dir string          // where TempDir makes directories
+	ctx  context.Context //nolint:containedctx // a case is one call
+	name string          // of the case
+	dir  string          // where TempDir makes directories
 
 	mu              sync.Mutex
 	messages        []string
@@ -26,6 +27,7 @@ type reporter struct {
 var _ T = (*reporter)(nil)
 
 func (t *reporter) Helper()                  {}
+func (t *reporter) Name() string             { return t.name }
 func (t *reporter) Context() context.Context { return t.ctx }
 
 func (t *reporter) Cleanup(f func()) {

@@ -9,6 +9,7 @@ import (
 // T is what a case needs of its runner. *testing.T is one.
 type T interface {
 	Helper()
+	Name() string             // of the case, after what contains it
 	Context() context.Context // ends when the case does
 	Cleanup(f func())
 	TempDir() string
