@@ -181,6 +181,14 @@ func (s *Server) limit(p *Process, ms int64) func() {
 // conclude records how p ended and words it as the terminal event.
 func (s *Server) conclude(e *execution, p *Process) event {
 	defer s.execs.end(e)
+	code, text := verdict(p)
+	e.finish(code, text)
+	return outcome(p, e.started)
+}
+
+// verdict is the exit code of an ended process (-1 for a signal) and, unless
+// that is 0, what it means.
+func verdict(p *Process) (code int, text string) {
 	ws := p.Status()
 	switch {
 	case ws.Signaled():
@@ -188,15 +196,19 @@ func (s *Server) conclude(e *execution, p *Process) event {
 		if ws.CoreDump() {
 			text += " (core dumped)"
 		}
-		e.finish(-1, text)
-		return failed("-1", text)
+		return -1, text
 	case ws.ExitStatus() != 0:
-		text := "exit status " + strconv.Itoa(ws.ExitStatus())
-		e.finish(ws.ExitStatus(), text)
-		return failed(strconv.Itoa(ws.ExitStatus()), text)
+		return ws.ExitStatus(), "exit status " + strconv.Itoa(ws.ExitStatus())
 	}
-	e.finish(0, "")
-	return event{Type: "execution_complete", ExecutionTime: time.Since(e.started).Milliseconds()}
+	return 0, ""
+}
+
+// outcome is the terminal event of an ended process.
+func outcome(p *Process, began time.Time) event {
+	if code, text := verdict(p); text != "" {
+		return failed(strconv.Itoa(code), text)
+	}
+	return event{Type: "execution_complete", ExecutionTime: time.Since(began).Milliseconds()}
 }
 
 func failed(value, text string) event {
@@ -254,7 +266,11 @@ func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) {
 	}
 	e := s.execs.get(id)
 	if e == nil {
-		writeError(w, http.StatusInternalServerError, codeRuntime, "no such session: "+id)
+		if !s.sessions.remove(id) {
+			writeError(w, http.StatusInternalServerError, codeRuntime, "error interrupting code context. no such session: "+id)
+			return
+		}
+		w.WriteHeader(http.StatusOK)
 		return
 	}
 	p, running := e.process()

@@ -24,14 +24,38 @@ func newID() string {
 // findShell looks for bash, then sh, in a PATH.
 func findShell(path string) string {
 	for _, name := range []string{"bash", "sh"} {
-		for _, dir := range filepath.SplitList(path) {
-			p := filepath.Join(dir, name)
-			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-				return p
-			}
+		if p := findProgram(path, name); p != "" {
+			return p
 		}
 	}
 	return "/bin/sh"
+}
+
+// findProgram looks for a program in a PATH; it is empty if there is none.
+func findProgram(path, name string) string {
+	for _, dir := range filepath.SplitList(path) {
+		p := filepath.Join(dir, name)
+		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return p
+		}
+	}
+	return ""
+}
+
+// program finds the first of several programs in the sandbox's PATH.
+func (s *Server) program(names ...string) string {
+	for _, name := range names {
+		if p := findProgram(s.opts.Env["PATH"], name); p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// missing says that what would run a language isn't there.
+func (s *Server) missing(language string, names ...string) error {
+	return fmt.Errorf("%s is not possible in this sandbox: its root file system has no %s (looked in PATH: %s); use an image that has it",
+		language, strings.Join(names, " or "), s.opts.Env["PATH"])
 }
 
 // shellName is the shell's argv[0], which its own messages begin with.

@@ -16,6 +16,7 @@ const (
 	codeInvalidFileContent  = "INVALID_FILE_CONTENT"
 	codeInvalidFileMetadata = "INVALID_FILE_METADATA"
 	codeFileNotFound        = "FILE_NOT_FOUND"
+	codeContextNotFound     = "CONTEXT_NOT_FOUND"
 	codeUnknown             = "UNKNOWN"
 )
 

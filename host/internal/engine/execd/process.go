@@ -16,11 +16,13 @@ import (
 type Table struct {
 	mu      sync.Mutex // held from fork to registration
 	running map[int]*Process
-	spawn   func(func())
-	started func(pid int)
-	signals chan os.Signal
-	stop    chan struct{}
-	done    chan struct{}
+	// orphaned are sessions that outlived their leader.
+	orphaned map[int]*Process
+	spawn    func(func())
+	started  func(pid int)
+	signals  chan os.Signal
+	stop     chan struct{}
+	done     chan struct{}
 }
 
 // Process is a child that was started by a Table.
@@ -39,7 +41,7 @@ type Process struct {
 // thread's capabilities. started is told of each at once.
 func NewTable(spawn func(func()), started func(pid int)) *Table {
 	t := &Table{
-		running: map[int]*Process{},
+		running: map[int]*Process{}, orphaned: map[int]*Process{},
 		spawn:   spawn,
 		started: started,
 		signals: make(chan os.Signal, 1),
@@ -90,12 +92,13 @@ func (t *Table) reap() {
 	}
 }
 
-// Start runs path with argv, in a process group of its own.
+// Start runs path with argv, in a process group of its own, and in a session
+// of its own if attr says so.
 func (t *Table) Start(path string, argv []string, attr *syscall.ProcAttr) (*Process, error) {
 	if attr.Sys == nil {
 		attr.Sys = &syscall.SysProcAttr{}
 	}
-	attr.Sys.Setpgid = true
+	attr.Sys.Setpgid = !attr.Sys.Setsid // a new session's leader leads a group already
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var pid int
@@ -105,6 +108,7 @@ func (t *Table) Start(path string, argv []string, attr *syscall.ProcAttr) (*Proc
 		return nil, &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}
 	t.started(pid)
+	delete(t.orphaned, pid) // the number is another's now
 	p := &Process{Pid: pid, Done: make(chan struct{}), table: t}
 	t.running[pid] = p
 	return p, nil

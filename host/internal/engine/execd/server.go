@@ -28,12 +28,13 @@ type Options struct {
 
 // Server is the execd API of one sandbox. It is safe for concurrent use.
 type Server struct {
-	quiet *stdlog.Logger  // for net/http's own complaints
-	relay *http.Transport // to the sandbox's own ports: no proxy, no environment
-	opts  Options
-	log   hclog.Logger
-	execs *executions
-	shell string
+	quiet    *stdlog.Logger  // for net/http's own complaints
+	relay    *http.Transport // to the sandbox's own ports: no proxy, no environment
+	opts     Options
+	log      hclog.Logger
+	execs    *executions
+	sessions *sessions
+	shell    string
 }
 
 // New makes a Server.
@@ -44,7 +45,7 @@ func New(opts Options) *Server {
 	if opts.Meter == nil {
 		opts.Meter = OpenMeter(Sources{}, 0, 0)
 	}
-	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
+	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
 }
 
 // ServeHTTP implements http.Handler.
@@ -82,7 +83,7 @@ func (s *Server) route(method, path string) http.HandlerFunc {
 	if rest, ok := strings.CutPrefix(path, "/proxy/"); ok {
 		return func(w http.ResponseWriter, r *http.Request) { s.proxy(w, r, rest) }
 	}
-	return nil
+	return s.routeSession(method, path)
 }
 
 func (s *Server) fixed(method, path string) http.HandlerFunc {
