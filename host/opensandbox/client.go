@@ -21,6 +21,7 @@ const (
 	DefaultIdleTimeout      = 30 * time.Second
 	DefaultMaxLine          = 64 << 20
 	DefaultAttempts         = 4
+	DefaultPatience         = 2 * time.Minute
 )
 
 // Ports of the services inside a sandbox.
@@ -67,6 +68,8 @@ type Options struct {
 	MaxLine int
 	// Attempts is how often a call that may be repeated is tried. Default 4.
 	Attempts int
+	// Patience is for how long a [Job] bears with a server that is out of reach. Default 2 min.
+	Patience time.Duration
 	// UserAgent names the caller. Default "alineo-host".
 	UserAgent string
 }
@@ -96,6 +99,7 @@ func New(opts Options) (*Client, error) {
 	setDefault(&opts.IdleTimeout, DefaultIdleTimeout)
 	setDefault(&opts.MaxLine, DefaultMaxLine)
 	setDefault(&opts.Attempts, DefaultAttempts)
+	setDefault(&opts.Patience, DefaultPatience)
 	if opts.UserAgent == "" {
 		opts.UserAgent = "alineo-host"
 	}

@@ -13,8 +13,23 @@ import (
 type EventReader struct {
 	lines lineReader
 	frame Frame
+	ends  streamEnd
+	over  bool  // the terminal event came, and the stream goes on
 	end   error // what Next returns from now on
 }
+
+// streamEnd is what ends a stream in good order.
+type streamEnd uint8
+
+const (
+	// endsAtTerminal is for commands: the first terminal event is the last event that matters.
+	endsAtTerminal streamEnd = iota
+	// endsAtClose is for code: results and errors may follow each other and the terminal event.
+	endsAtClose
+)
+
+// errTailOver ends the wait for a server that does not close a stream after its terminal event.
+var errTailOver = errors.New("the stream went on after its end")
 
 // NewEventReader reads events from src. maxLine is the size in bytes of the longest event that is
 // accepted; 0 is DefaultMaxLine.
@@ -46,6 +61,9 @@ func (r *EventReader) Next() (*Frame, error) {
 		}
 		switch {
 		case readErr == nil:
+		case r.over && (readErr == io.EOF || errors.Is(readErr, errTailOver)): //nolint:errorlint // only a bare one is a close in good order
+			r.end = io.EOF
+			return nil, r.end
 		case errors.Is(readErr, io.EOF):
 			r.end = fmt.Errorf("%w: it ended before the command did: %w", ErrStreamLost, io.ErrUnexpectedEOF)
 			return nil, r.end
@@ -66,8 +84,11 @@ func (r *EventReader) parse(line []byte) error {
 	switch {
 	case r.frame.Failure != nil:
 		r.end = r.frame.Failure
-	case r.frame.Terminal():
+	case !r.frame.Terminal():
+	case r.ends == endsAtTerminal:
 		r.end = io.EOF
+	default:
+		r.over = true
 	}
 	return nil
 }

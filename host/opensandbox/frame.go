@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // Types of events. Servers have others; they pass through unchanged.
@@ -52,7 +53,41 @@ func (e *FrameError) ExitCode() (int, bool) {
 	return code, err == nil
 }
 
-// Terminal reports whether the command ended with this event.
+// Results returns what an event of type "result" holds, by MIME type; execd calls text/plain "text".
+// Values are any JSON. It is nil for other events.
+func (f *Frame) Results() map[string]json.RawMessage {
+	var fields struct {
+		Results map[string]json.RawMessage `json:"results"`
+	}
+	if f.Type != TypeResult || json.Unmarshal(f.Raw, &fields) != nil {
+		return nil
+	}
+	return fields.Results
+}
+
+// ExecutionCount returns what an event of type "execution_count" tells, and 0 for other events.
+func (f *Frame) ExecutionCount() int { return int(f.number("execution_count")) }
+
+// ExecutionTime returns how long a command or code ran, as the server measured it; 0 when the event
+// does not tell.
+func (f *Frame) ExecutionTime() time.Duration {
+	return time.Duration(f.number("execution_time")) * time.Millisecond
+}
+
+func (f *Frame) number(field string) int64 {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(f.Raw, &fields) != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(fields[field]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Terminal reports whether the command ended with this event. Code goes on after an "error": its end
+// is "execution_complete", and then the stream's.
 func (f *Frame) Terminal() bool {
 	return f.Type == TypeExecutionComplete || f.Type == TypeError
 }

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -123,6 +124,10 @@ func (c *Client) newRequest(ctx context.Context, call call) (*http.Request, erro
 	if err != nil {
 		return nil, &resolveError{call: call, err: err}
 	}
+	if err := checkRequestPath(call.path); err != nil {
+		return nil, fmt.Errorf("%s: %w", call.name(), err)
+	}
+	withKey := c.isControl(address, call.to)
 	address += call.path
 	if len(call.query) > 0 {
 		address += "?" + call.query.Encode()
@@ -140,10 +145,25 @@ func (c *Client) newRequest(ctx context.Context, call call) (*http.Request, erro
 	if call.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.opts.APIKey != "" && c.isControl(req.URL, call.to) {
+	if c.opts.APIKey != "" && withKey {
 		req.Header.Set(headerAPIKey, c.opts.APIKey)
 	}
 	return req, nil
+}
+
+// checkRequestPath refuses a path that leads out of where it is put: behind an address inside a
+// sandbox, it could end at the control server, with the key.
+func checkRequestPath(path string) error {
+	decoded, err := url.PathUnescape(path)
+	if err != nil {
+		return fmt.Errorf("%w: the path %q: %w", ErrInvalid, path, err)
+	}
+	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == ".." {
+			return fmt.Errorf("%w: the path %q has a segment that leads elsewhere", ErrInvalid, path)
+		}
+	}
+	return nil
 }
 
 // resolve returns the address that a target's paths hang under, and the headers that it wants.
@@ -158,14 +178,16 @@ func (c *Client) resolve(ctx context.Context, to target) (string, http.Header, e
 	return endpoint.URL, endpoint.Header, nil
 }
 
-// isControl reports whether a request ends at the control server, which takes the API key off
-// before it passes anything on. Everything else is inside a sandbox and must never see the key.
-func (c *Client) isControl(to *url.URL, t target) bool {
+// isControl reports whether what hangs under an address is the control server's own, or its proxy's,
+// which takes the API key off before it passes anything on. Everything else is inside a sandbox and
+// must never see the key. Only the address counts, because the path behind it is a sandbox's business.
+func (c *Client) isControl(address string, t target) bool {
 	if t.sandboxID == "" {
 		return true
 	}
-	return to.Scheme == c.base.Scheme && to.Host == c.base.Host &&
-		strings.Contains(to.Path, "/sandboxes/"+t.sandboxID+"/proxy/")
+	to, err := url.Parse(address)
+	return err == nil && to.Scheme == c.base.Scheme && to.Host == c.base.Host &&
+		strings.HasSuffix(strings.TrimRight(to.Path, "/"), "/sandboxes/"+t.sandboxID+"/proxy/"+strconv.Itoa(t.port))
 }
 
 // retry runs attempt until it succeeds or another try is unsafe or useless.
@@ -252,6 +274,15 @@ func (call call) fail(ctx context.Context, err error) error {
 		if cause := context.Cause(ctx); !errors.Is(err, cause) {
 			err = cause
 		}
+	}
+	return fmt.Errorf("%s: %w", call.name(), err)
+}
+
+// in says which call an error belongs to that came in its answer's middle.
+func (call call) in(err error) error {
+	if refused, ok := errors.AsType[*Error](err); ok {
+		refused.Op, refused.Subject = call.op, call.subject
+		return err
 	}
 	return fmt.Errorf("%s: %w", call.name(), err)
 }

@@ -20,6 +20,8 @@ const (
 	// That may take a while when the reader is slow, but the server must keep talking.
 	endGrace  = 2 * time.Second
 	drainTime = 30 * time.Second
+	// What may follow the terminal event of code is on its way when that comes.
+	tailTime = 5 * time.Second
 )
 
 var errStreamClosed = errors.New("the stream was closed")
@@ -42,12 +44,13 @@ type Stream struct {
 	markEnd context.CancelFunc // the terminal event was seen
 	closed  chan struct{}      // closed by Close
 	stopped chan struct{}      // closed when stop has returned
+	tail    *time.Timer        // of code that has completed
 	detach  func() bool        // see context.AfterFunc
 }
 
 // openEvents sends the request. Its context outlives the caller's by the time that an orderly end
 // takes.
-func (e *Execd) openEvents(ctx context.Context, call call) (*Stream, error) {
+func (e *Execd) openEvents(ctx context.Context, call call, ends streamEnd) (*Stream, error) {
 	// The request below does not end with ctx, so what can be known before is asked under it.
 	if _, _, err := e.c.resolve(ctx, call.to); err != nil {
 		return nil, &resolveError{call: call, err: err}
@@ -75,6 +78,7 @@ func (e *Execd) openEvents(ctx context.Context, call call) (*Stream, error) {
 	}
 	s.body.Store(body)
 	s.events = NewEventReader(body, e.c.opts.MaxLine)
+	s.events.ends = ends
 	return s, nil
 }
 
@@ -102,8 +106,13 @@ func (s *Stream) Next() (*Frame, error) {
 	case frame.Failure != nil:
 		frame.Failure.Op, frame.Failure.Subject = s.call.op, s.call.subject
 		s.markEnd()
-	case frame.Terminal():
+	case frame.Terminal() && s.events.ends == endsAtTerminal:
 		s.markEnd()
+	case frame.Type == TypeExecutionComplete:
+		s.markEnd()
+		if s.tail == nil {
+			s.tail = time.AfterFunc(tailTime, func() { s.cancel(errTailOver) })
+		}
 	}
 	return frame, nil
 }
@@ -162,6 +171,9 @@ func (s *Stream) Close() error {
 	close(s.closed)
 	if !s.detach() {
 		<-s.stopped
+	}
+	if s.tail != nil {
+		s.tail.Stop()
 	}
 	s.cancel(errStreamClosed)
 	s.markEnd()
