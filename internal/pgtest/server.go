@@ -198,6 +198,28 @@ func (c *Cluster) wait(try func(ctx context.Context) error) error {
 	}
 }
 
+// Standby starts a hot standby of the server, which ends with the test.
+func (c *Cluster) Standby(tb testing.TB) *Cluster {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "pgtest-") //nolint:usetesting // the server's user can't enter a test's
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &Cluster{Dir: dir, opts: c.opts, bin: c.bin, ident: c.ident, output: new(log)}
+	tb.Cleanup(s.stop)
+	s.Own(tb, dir)
+	backup := s.command("pg_basebackup", "-D", s.data(), "-h", c.Dir, "-p", strconv.Itoa(c.Port), "-U", "postgres", "-R", "-c", "fast", "--no-sync")
+	out, err := backup.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	if s.Port, err = freePort(); err != nil {
+		tb.Fatal(err)
+	}
+	s.Up(tb)
+	return s
+}
+
 // Down ends the server as a crash would ("immediate"): nothing is written back.
 func (c *Cluster) Down(tb testing.TB) {
 	tb.Helper()
@@ -235,6 +257,25 @@ func (c *Cluster) File(tb testing.TB, name, content string) string {
 		tb.Fatalf("writing a file of the server: %v", err)
 	}
 	return filepath.Join(c.Dir, name)
+}
+
+// Folder makes a folder that belongs to the server, in its own, and returns its path.
+func (c *Cluster) Folder(tb testing.TB, name string) string {
+	tb.Helper()
+	path := filepath.Join(c.Dir, name)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		tb.Fatalf("making a folder for the server: %v", err)
+	}
+	c.Own(tb, path)
+	return path
+}
+
+// Own gives a file or a folder to the server's user.
+func (c *Cluster) Own(tb testing.TB, path string) {
+	tb.Helper()
+	if err := os.Chown(path, c.ident.uid, c.ident.gid); err != nil {
+		tb.Fatalf("giving a file to the server: %v", err)
+	}
 }
 
 func (c *Cluster) write(name, content string) error {

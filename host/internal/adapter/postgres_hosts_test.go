@@ -54,28 +54,44 @@ func claim(ctx context.Context, l store.Ledger, name, id string) (*numbered, err
 	}
 }
 
-// append writes so many entries in one segment; what may be sent again is sent again.
-func (n *numbered) append(ctx context.Context, count int) error {
+// segment makes the next segment, of so many entries.
+func (n *numbered) segment(count int, text string) store.Segment {
 	s := store.Segment{Key: n.key, Epoch: n.head.Epoch, Previous: n.head.Hash, Leaves: make([]byte, 32*count)}
 	copy(s.ID[:], fmt.Sprintf("%016d", n.next))
 	copy(s.Hash[:], fmt.Sprintf("%032d", n.next))
-	for range count {
+	for i := range count {
 		s.Entries = append(s.Entries, store.Entry{
-			TS: 1000, Name: n.key.Name, SandboxID: n.key.SandboxID, StepIndex: n.next, Event: "exec.output", Payload: json.RawMessage(`{"a":1}`),
+			TS: 1000, Name: n.key.Name, SandboxID: n.key.SandboxID, StepIndex: n.next + int64(i), Event: "exec.output",
+			Payload: json.RawMessage(`{"a":"` + text + `"}`),
 		})
-		n.next++
 	}
+	return s
+}
+
+// accept counts a segment that was written.
+func (n *numbered) accept(s *store.Segment) {
+	n.head.Hash = append([]byte{}, s.Hash[:]...)
+	n.next += int64(len(s.Entries))
+}
+
+// append writes so many entries in one segment; what may be sent again is sent again.
+func (n *numbered) append(ctx context.Context, count int) error {
+	s := n.segment(count, "")
 	for {
 		err := n.l.Append(ctx, &store.Batch{Segments: []store.Segment{s}})
 		switch {
 		case err == nil:
-			n.head.Hash = append([]byte{}, s.Hash[:]...)
+			n.accept(&s)
 			return nil
 		case ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknownOutcome):
 			return err
 		}
+		pause()
 	}
 }
+
+// pause is before the next try of something that has to succeed in the end.
+func pause() { time.Sleep(2 * time.Millisecond) }
 
 // check reads a sandbox and wants every number once and in order.
 func (n *numbered) check(ctx context.Context) error {
