@@ -1,0 +1,52 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// Serve answers on a sandbox's sockets, which it takes over, until stop is called; stop returns when
+// nothing runs any more but connections that were joined already.
+func (g *Gateway) Serve(s *Sockets) (stop func(), err error) {
+	defer s.Close()
+	var ways struct {
+		tcp, stream net.Listener
+		dns         net.PacketConn
+	}
+	ways.tcp, err = net.FileListener(s.TCP)
+	if err == nil {
+		ways.stream, err = net.FileListener(s.DNSStream)
+	}
+	if err == nil {
+		ways.dns, err = net.FilePacketConn(s.DNS)
+	}
+	closeAll := func() {
+		for _, c := range [...]interface{ Close() error }{ways.tcp, ways.stream, ways.dns} {
+			if c != nil {
+				_ = c.Close()
+			}
+		}
+	}
+	if err != nil {
+		closeAll()
+		return nil, fmt.Errorf("taking the sandbox's sockets: %w", err)
+	}
+	var running sync.WaitGroup
+	for _, serve := range [...]func() error{
+		func() error { return g.ServeTCP(ways.tcp) },
+		func() error { return g.ServeDNSStream(ways.stream) },
+		func() error { return g.ServeDNS(ways.dns) },
+	} {
+		running.Go(func() {
+			if err := serve(); err != nil && !errors.Is(err, net.ErrClosed) {
+				closeAll() // without one of them the sandbox has no way out that works
+			}
+		})
+	}
+	return func() {
+		closeAll()
+		running.Wait()
+	}, nil
+}
