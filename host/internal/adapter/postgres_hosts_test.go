@@ -157,11 +157,18 @@ func TestPostgresMigrations(t *testing.T) {
 	if err != nil || events != "exec.completed mine sandbox.created" || indexes != 0 {
 		t.Errorf("events %q, old indexes %d, %v", events, indexes, err)
 	}
-	if _, err := admin.Exec(t.Context(), "UPDATE alineo_host_schema SET version = 99"); err != nil {
+	// A newer schema is left as it is, with all that a migration would change.
+	if _, err := admin.Exec(t.Context(), `UPDATE alineo_host_schema SET version = 99; DROP TABLE alineo_environments;
+		UPDATE alineo_events SET event = 'exec_start' WHERE event = 'mine'; CREATE INDEX alineo_events_name ON alineo_events(name)`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openLedger(t, rt, dsn).FindSandbox(t.Context(), "s77"); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 99") {
 		t.Errorf("a newer schema: %v", err)
+	}
+	err = admin.QueryRow(t.Context(), `SELECT (SELECT string_agg(DISTINCT event, ' ' ORDER BY event) FROM alineo_events),
+		(SELECT count(*) FROM pg_class WHERE relname IN ('alineo_events_name', 'alineo_environments'))`).Scan(&events, &indexes)
+	if err != nil || events != "exec.completed exec_start sandbox.created" || indexes != 1 {
+		t.Errorf("a newer schema was touched: events %q, %d, %v", events, indexes, err)
 	}
 }
 
