@@ -27,6 +27,12 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrUnsupported: this server does not have the call.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrPrecondition: what the call stands on is not there, such as the proxy that a vault needs, or
+	// not there yet.
+	ErrPrecondition = errors.New("precondition failed")
+	// ErrUpgradeRequired: the server takes secrets over TLS or from its own machine only. Use https, or
+	// an endpoint that goes through execd.
+	ErrUpgradeRequired = errors.New("a safer connection is required")
 	// ErrTimeout: no answer within the client's own limit, while the caller's context still stands.
 	ErrTimeout = errors.New("timed out")
 	// ErrStreamLost: the event stream ended before its terminal event. The command may have ended
@@ -97,6 +103,10 @@ func (e *Error) Is(target error) bool {
 		return target == ErrUnavailable
 	case http.StatusNotImplemented, http.StatusMethodNotAllowed:
 		return target == ErrUnsupported
+	case http.StatusPreconditionFailed:
+		return target == ErrPrecondition
+	case http.StatusUpgradeRequired:
+		return target == ErrUpgradeRequired
 	}
 	return false
 }
