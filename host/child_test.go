@@ -169,7 +169,15 @@ type site struct {
 
 func newSite(tb testing.TB) site {
 	tb.Helper()
-	dir := tb.TempDir()
+	return siteIn(tb, tb.TempDir())
+}
+
+// siteIn is newSite in a folder.
+func siteIn(tb testing.TB, dir string) site {
+	tb.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
 	s := site{dir: dir, config: filepath.Join(dir, "alineo.toml"), ledger: filepath.Join(dir, "ledger.db")}
 	text := "[plugins.sqlite.config]\npath = \"ledger.db\"\n[log]\nlevel = \"error\"\n"
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {

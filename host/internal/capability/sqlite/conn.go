@@ -94,7 +94,7 @@ func (c *conn) open(opts connOptions) (err error) {
 	}
 	if !opts.readOnly && !opts.immutable && !c.memory && lib.Xsqlite3_db_readonly(c.tls, c.db, 0) == 1 {
 		// SQLite falls back to reading, and would make files beside it that nobody may write either.
-		return &sqliteError{code: lib.SQLITE_READONLY, text: "opening for writing"}
+		return &sqliteError{code: lib.SQLITE_READONLY, text: "the file can only be read"}
 	}
 	if rc := lib.Xsqlite3_busy_handler(c.tls, c.db, functionPointer(onBusy), c.hooksAddress()); rc != lib.SQLITE_OK {
 		return fmt.Errorf("setting busy handler: %w", c.failure(rc))

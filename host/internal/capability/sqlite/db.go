@@ -93,8 +93,8 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 	}
 	reply, failure := p.run()
 	returned = true
-	if p.moved {
-		db.lost()
+	if p.moved || failure != nil && failure.Message == sentenceCorrupt {
+		db.lost() // a good copy may take its place
 	}
 	if was := s.conn.frozen; was != nil && !db.unchanged(was) {
 		p.broken = true

@@ -47,6 +47,9 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 	}
 	info, statErr := os.Stat(db.path)
 	switch {
+	case errors.Is(statErr, fs.ErrNotExist) && db.hadFile():
+		db.lost()
+		return nil, &openError{sentence: sentenceMoved, err: statErr}
 	case statErr != nil:
 		return nil, &openError{sentence: "the database file can't be opened: " + cause(statErr), err: statErr}
 	case info.IsDir():
@@ -95,6 +98,12 @@ func (db *DB) remember() {
 		db.file = info
 		db.trouble.Unlock()
 	}
+}
+
+func (db *DB) hadFile() bool {
+	db.trouble.Lock()
+	defer db.trouble.Unlock()
+	return db.file != nil
 }
 
 // createFile makes an empty file that only its owner may read and write, when there is none. SQLite
