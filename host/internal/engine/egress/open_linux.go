@@ -14,18 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sockets are a sandbox's ways out: connections, DNS queries, and DNS queries over TCP.
-type Sockets struct{ TCP, DNS, DNSStream *os.File }
-
-// Close closes them. Nothing answers the sandbox then.
-func (s *Sockets) Close() {
-	for _, f := range [...]*os.File{s.TCP, s.DNS, s.DNSStream} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
-}
-
 // Open makes this process's network namespace send everything to sockets of ours. Loopback is up
 // already. It needs CAP_NET_ADMIN over the namespace, which what runs in it later must not have.
 func Open() (_ *Sockets, err error) {
@@ -154,10 +142,14 @@ func to(p uint16) []expr.Any {
 // marker is the one byte that the sockets travel with.
 const marker = 'e'
 
-// Send passes the sockets on through a unix socket, and closes them here.
+// Send passes the sockets on through a unix socket, and closes them here. Nil sockets tell the other
+// side that there are none.
 func (s *Sockets) Send(socket int) error {
-	defer s.Close()
-	rights := unix.UnixRights(int(s.TCP.Fd()), int(s.DNS.Fd()), int(s.DNSStream.Fd()))
+	var rights []byte
+	if s != nil {
+		defer s.Close()
+		rights = unix.UnixRights(int(s.TCP.Fd()), int(s.DNS.Fd()), int(s.DNSStream.Fd()))
+	}
 	if err := unix.Sendmsg(socket, []byte{marker}, rights, nil, 0); err != nil {
 		return fmt.Errorf("handing out the sockets: %w", err)
 	}
@@ -190,7 +182,7 @@ func Receive(c *net.UnixConn) (*Sockets, error) {
 		for _, f := range files {
 			_ = f.Close()
 		}
-		return nil, errors.New("receiving the sandbox's sockets: they did not come")
+		return nil, errors.New("the sandbox has no sockets to the outside")
 	}
 	return &Sockets{TCP: files[0], DNS: files[1], DNSStream: files[2]}, nil
 }

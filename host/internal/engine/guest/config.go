@@ -17,6 +17,9 @@ type Config struct {
 	// Probe only enters, answers and ends: it tells whether the machine allows
 	// a sandbox like this.
 	Probe bool
+	// Egress makes a way out of the network namespace, whose sockets the shim
+	// gets before the reply.
+	Egress bool
 	// NoGroups is set where supplementary groups can't be set.
 	NoGroups bool
 	// Usage is where the sandbox's use is read, as the machine names it, and

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/execd"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
@@ -76,6 +77,8 @@ type guest struct {
 	config  Config
 	table   *execd.Table
 	work    chan func() // for the main thread
+
+	networked bool // the shim has the sockets of the way out
 	meter   *execd.Meter
 }
 
@@ -103,7 +106,28 @@ func (g *guest) enter() (net.Listener, error) {
 		u := g.config.Usage
 		g.meter = execd.OpenMeter(execd.Sources{CPU: u.CPU, Memory: u.Memory, Cache: u.Cache}, g.config.CPU, g.config.Memory)
 	}
-	return l, jail.Enter(&g.config.Jail)
+	if !g.config.Egress {
+		return l, jail.Enter(&g.config.Jail, nil)
+	}
+	err := jail.Enter(&g.config.Jail, g.openNetwork)
+	if err != nil && !g.networked {
+		// The shim waits for sockets before it waits for a reply.
+		err = errors.Join(err, (*egress.Sockets)(nil).Send(reexec.ControlFD))
+	}
+	return l, err
+}
+
+// openNetwork makes the way out and hands its sockets to the shim.
+func (g *guest) openNetwork() error {
+	s, err := egress.Open()
+	if err != nil {
+		return err
+	}
+	if err := s.Send(reexec.ControlFD); err != nil {
+		return err
+	}
+	g.networked = true
+	return nil
 }
 
 // serve starts the entry point and the server, and says so.

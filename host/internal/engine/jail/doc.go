@@ -3,7 +3,7 @@
 // The process was started by the shim, in new namespaces where there are any,
 // and calls Enter once, before it does anything else:
 //
-//	if err := jail.Enter(spec); err != nil { … exit … }
+//	if err := jail.Enter(spec, nil); err != nil { … exit … }
 //	// now: a root of its own, few capabilities, a system call filter
 //
 // What Enter does depends on the level:

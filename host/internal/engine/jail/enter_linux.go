@@ -11,13 +11,15 @@ import (
 
 // Enter puts this process into the sandbox that spec describes. The caller
 // runs locked to a thread, from which alone it starts processes afterwards.
-func Enter(spec *Spec) error {
+// network is called in a network namespace of its own, once loopback is up and
+// while this process still may change it; nil leaves it at that.
+func Enter(spec *Spec, network func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	unix.Umask(0o022)
 	switch spec.Level {
 	case Namespaces:
-		return enterNamespaces(spec)
+		return enterNamespaces(spec, network)
 	case Reduced:
 		return enterReduced(spec)
 	case None:
@@ -26,7 +28,7 @@ func Enter(spec *Spec) error {
 	return fmt.Errorf("entering the sandbox: unknown isolation level %q", spec.Level)
 }
 
-func enterNamespaces(spec *Spec) error {
+func enterNamespaces(spec *Spec, network func() error) error {
 	if err := buildRoot(spec); err != nil {
 		return err
 	}
@@ -35,6 +37,11 @@ func enterNamespaces(spec *Spec) error {
 	}
 	if err := loopbackUp(); err != nil {
 		return err
+	}
+	if network != nil {
+		if err := network(); err != nil {
+			return err
+		}
 	}
 	if err := maskKernel(); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
 )
 
@@ -12,6 +13,9 @@ const (
 	LockFile    = "lock"
 	SocketFile  = "shim.sock"
 	ExecdSocket = "execd.sock"
+	// EgressSocket serves the egress API. It is there when the sandbox has a way
+	// out.
+	EgressSocket = "egress.sock"
 )
 
 // Config is what a shim needs to make a sandbox. It travels as JSON.
@@ -26,10 +30,20 @@ type Config struct {
 	Group cgroup.Group
 	// ExpiresAt is when it ends by itself; zero is never.
 	ExpiresAt time.Time
+	// Network is its way out; without one there is none.
+	Network *Network
 	// Program is the path of the program when there is no sealed copy.
 	Program string
 	// Sealed tells that there is one, as the last descriptor.
 	Sealed bool
+}
+
+// Network is a sandbox's way out.
+type Network struct {
+	// Policy is the first policy; nil denies everything.
+	Policy *egress.Policy
+	// Token is what callers of the egress API must send.
+	Token string
 }
 
 // State is how a sandbox is.

@@ -18,11 +18,12 @@
 //	              sandbox is told from one that is starting
 //	shim.sock     the shim's own socket
 //	execd.sock    the execd socket; the shim made it, the init serves it
+//	egress.sock   the egress API, where the sandbox has a way out
 //	layer, work, root   what the sandbox wrote, and overlay's own
 //
 // If the shim dies its init is killed by the kernel; if the init dies the
 // shim stays to tell how. Nobody else has to be alive for a sandbox to end
 // when its time is over.
 //
-// imports: guest, jail, reexec, cgroup, layer, unixsock.
+// imports: egress, guest, jail, reexec, cgroup, layer, unixsock.
 package shim

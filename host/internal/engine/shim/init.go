@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
@@ -24,7 +25,8 @@ type initProcess struct {
 	pid     int
 	cmd     *exec.Cmd
 	level   jail.Level
-	control net.Conn
+	control *net.UnixConn
+	sockets *egress.Sockets // until somebody serves them; nil without a way out
 	born    bool // in its control group
 	log     *journal
 	in      *json.Decoder
@@ -98,9 +100,13 @@ func (p *initProcess) configure(c Config) (guest.Reply, error) {
 		}
 		moved <- c.Group.Add(p.pid)
 	}()
-	c.Guest.Program = c.Sealed
+	c.Guest.Program, c.Guest.Egress = c.Sealed, c.Network != nil
 	var r guest.Reply
 	err := p.out.Encode(c.Guest)
+	var nerr error
+	if err == nil && c.Guest.Egress {
+		p.sockets, nerr = egress.Receive(p.control)
+	}
 	if err == nil {
 		err = p.in.Decode(&r)
 	}
@@ -111,7 +117,7 @@ func (p *initProcess) configure(c Config) (guest.Reply, error) {
 	case err != nil:
 		return r, fmt.Errorf("the sandbox's init ended while it started: %w", err)
 	}
-	return r, merr
+	return r, errors.Join(merr, nerr)
 }
 
 // wait returns the init's exit code: 128 and the signal when it was killed.

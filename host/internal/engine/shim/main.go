@@ -114,7 +114,10 @@ func (s *keeper) start() error {
 	}()
 	r, err := p.configure(s.config)
 	s.entryFailed = r.Entry
-	return err
+	if err != nil || p.sockets == nil {
+		return err
+	}
+	return s.openNetwork()
 }
 
 // keep serves until the sandbox is over.

@@ -29,6 +29,9 @@ func Try(ctx context.Context, image *reexec.Image, c Config) error {
 	stop := context.AfterFunc(ctx, func() { _ = p.control.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	_, err = p.configure(c)
+	if p.sockets != nil {
+		p.sockets.Close()
+	}
 	_ = p.control.Close()
 	_ = p.cmd.Process.Kill()
 	p.wait()

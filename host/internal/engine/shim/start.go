@@ -64,7 +64,7 @@ func Start(ctx context.Context, image *reexec.Image, lock *os.File, c Config) er
 }
 
 // socketpair makes two connected sockets: one for this process, one to pass.
-func socketpair() (ours net.Conn, theirs *os.File, err error) {
+func socketpair() (ours *net.UnixConn, theirs *os.File, err error) {
 	syscall.ForkLock.RLock()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err == nil {
@@ -78,9 +78,10 @@ func socketpair() (ours net.Conn, theirs *os.File, err error) {
 	f := os.NewFile(uintptr(fds[0]), "socketpair")
 	defer func() { _ = f.Close() }()
 	theirs = os.NewFile(uintptr(fds[1]), "socketpair")
-	if ours, err = net.FileConn(f); err != nil {
+	c, err := net.FileConn(f)
+	if err != nil {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("making a socket pair: %w", err)
 	}
-	return ours, theirs, nil
+	return c.(*net.UnixConn), theirs, nil //nolint:errcheck,forcetypeassert // it is what was made
 }

@@ -4,8 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 )
+
+// Sockets are a sandbox's ways out: connections, DNS queries, and DNS queries over TCP.
+type Sockets struct{ TCP, DNS, DNSStream *os.File }
+
+// Close closes them. Nothing answers the sandbox then.
+func (s *Sockets) Close() {
+	for _, f := range [...]*os.File{s.TCP, s.DNS, s.DNSStream} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
 
 // Serve answers on a sandbox's sockets, which it takes over, until stop is called; stop returns when
 // nothing runs any more but connections that were joined already.
