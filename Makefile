@@ -18,7 +18,7 @@ FUZZTIME     ?= 10s
 BENCHTIME    ?= 1s
 BENCHCOUNT   ?= 3
 BENCH        ?= .
-CHAOS_ROUNDS ?= 200
+CHAOS_ROUNDS ?= 1000
 SCRIPT       ?= examples/wordcount/job.alineo
 
 # Guests are built by exactly this Go, so that everybody gets the same bytes.
@@ -108,7 +108,7 @@ bench: ## run the benchmarks and set pairs in relation: plugin and native, meter
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
-chaos: ## kill the host and cut the ledger off, CHAOS_ROUNDS (200) times over
+chaos: ## kill the host and cut the ledger off, CHAOS_ROUNDS (1000) times over
 	ALINEO_CHAOS_ROUNDS=$(CHAOS_ROUNDS) go run ./internal/testrun -run Chaos -count 1 -timeout 60m ./...
 
 clean: ## remove what was built (not the ledger)

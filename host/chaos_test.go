@@ -12,7 +12,6 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -22,47 +21,66 @@ import (
 // is what its rows make.
 func TestChaosAppend(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0)).Int64N
+	c := appendChaos{random: rand.New(rand.NewPCG(seed, 0)).Int64N, ends: time.Now().Add(chaosTime)}
+	asked := rounds(roundsPerLedger)
+	for left := asked.n; left > 0 && (asked.all || time.Now().Before(c.ends)); left -= roundsPerLedger {
+		c.ledger(t, min(left, roundsPerLedger), asked.all)
+		if t.Failed() {
+			return
+		}
+	}
+	if c.acks == 0 {
+		t.Error("nothing was ever acknowledged: the rounds were too short")
+	}
+	t.Logf("%d kills, %d of them before the first acknowledgement, %d ledgers: %d acknowledged, %d rows, %d segments",
+		c.kills, c.early, c.ledgers, c.acks, c.rows, c.segments)
+}
+
+// roundsPerLedger is how often hosts are killed on one file, which grows.
+const roundsPerLedger = 50
+
+type appendChaos struct {
+	random func(int64) int64
+	ends   time.Time
+
+	kills, early, ledgers, acks, rows, segments int
+}
+
+// ledger kills hosts on one file, up to so many times.
+func (c *appendChaos) ledger(t *testing.T, most int, all bool) {
+	t.Helper()
+	s := newSite(t)
 	a := newAuditor()
-	acks := 0
-	for round := range rounds(3) {
-		acked := killed(t, s, round, random)
+	c.ledgers++
+	for round := 0; round < most && (all || round == 0 || time.Now().Before(c.ends)); round++ {
+		acked := killed(t, s, round, c.random)
+		c.kills++
+		if acked == noAcks() {
+			c.early++
+		}
 		for w, n := range acked {
-			if n >= 0 {
-				acks += n + 1
-			}
+			c.acks += n + 1
 			a.acked[[2]int{round, w}] = n
 		}
 		a.audit(t, s.ledger)
 		if t.Failed() {
-			t.Fatalf("round %d", round)
+			t.Fatalf("round %d of ledger %d", round, c.ledgers)
 		}
 	}
-	all := newAuditor()
-	all.acked = a.acked
-	all.audit(t, s.ledger)
-	if acks == 0 {
-		t.Error("nothing was ever acknowledged: the rounds were too short")
-	}
-	t.Logf("%d acknowledged, %d rows, %d segments", acks, all.rows, all.segments)
+	whole := newAuditor()
+	whole.acked = a.acked
+	whole.audit(t, s.ledger)
+	c.rows += whole.rows
+	c.segments += whole.segments
+	readBack(t, s, whole)
+}
 
-	// What the file has is what a host reads.
-	cfg, err := host.LoadConfig(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := host.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := h.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+// readBack checks that what the file has is what a host reads.
+func readBack(t *testing.T, s site, a *auditor) {
+	t.Helper()
+	h := s.open(t)
 	read := 0
 	for i := range loadSandboxes {
 		for _, err := range ledger.ReadSandbox(t.Context(), h.Store(), sandboxKey(i)) {
@@ -75,13 +93,27 @@ func TestChaosAppend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head := stream.Head(); !bytes.Equal(head.Hash, all.chains[sandboxKey(i)].hash) {
-			t.Errorf("sandbox %d opens at %x, not %x", i, head.Hash, all.chains[sandboxKey(i)].hash)
+		if head := stream.Head(); !bytes.Equal(head.Hash, a.chains[sandboxKey(i)].hash) {
+			t.Errorf("sandbox %d opens at %x, not %x", i, head.Hash, a.chains[sandboxKey(i)].hash)
 		}
 	}
-	if read != all.rows {
-		t.Errorf("the host reads %d entries, the file has %d", read, all.rows)
+	if read != a.rows {
+		t.Errorf("the host reads %d entries, the file has %d", read, a.rows)
 	}
+	if err := h.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// chaosTime is after how long no new round is begun, unless all are asked for: a machine with much else
+// to do kills fewer than 50 times.
+const chaosTime = 40 * time.Second
+
+func noAcks() (acked [loadWriters]int) {
+	for w := range acked {
+		acked[w] = -1
+	}
+	return acked
 }
 
 // killed runs a child for a while and returns the last acknowledged number of each writer, -1 for none.
@@ -94,9 +126,7 @@ func killed(t *testing.T, s site, round int, random func(int64) int64) (acked [l
 	if err != nil {
 		t.Fatal(err)
 	}
-	for w := range acked {
-		acked[w] = -1
-	}
+	acked = noAcks()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

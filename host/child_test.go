@@ -219,12 +219,18 @@ func (t *tailOf) String() string {
 
 var _ io.Writer = (*tailOf)(nil)
 
-// rounds is how often a chaos test goes round: ALINEO_CHAOS_ROUNDS, or few.
-func rounds(few int) int {
+// chaosRounds is how often a chaos test goes round.
+type chaosRounds struct {
+	n   int
+	all bool // however long it takes
+}
+
+// rounds is ALINEO_CHAOS_ROUNDS, or as many of few as there is time for.
+func rounds(few int) chaosRounds {
 	if n, err := strconv.Atoi(os.Getenv("ALINEO_CHAOS_ROUNDS")); err == nil && n > 0 {
-		return n
+		return chaosRounds{n, true}
 	}
-	return few
+	return chaosRounds{few, false}
 }
 
 // soon is a random time of at most d.

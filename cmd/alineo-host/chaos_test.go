@@ -45,7 +45,7 @@ func TestChaosResume(t *testing.T) {
 	}
 	rounds := 2
 	if n, err := strconv.Atoi(os.Getenv("ALINEO_CHAOS_ROUNDS")); err == nil && n > 0 {
-		rounds = max(n/5, 1) // a round of this one takes long
+		rounds = max(n/25, 1) // a round of this one takes long
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
