@@ -142,7 +142,8 @@ func (m *LedgerReadRequest) AppendTo(dst []byte) []byte {
 	dst = appendKey(dst, &m.Key)
 	dst = appendBytes(dst, 2, m.Cursor)
 	dst = appendUint(dst, 3, m.Limit)
-	return appendUint(dst, 4, m.MaxBytes)
+	dst = appendUint(dst, 4, m.MaxBytes)
+	return appendUint(dst, 5, m.Last)
 }
 
 // Unmarshal implements Message.
@@ -159,6 +160,8 @@ func (m *LedgerReadRequest) Unmarshal(src []byte) error {
 			m.Limit = r.varint()
 		case 4<<3 | wireVarint:
 			m.MaxBytes = r.varint()
+		case 5<<3 | wireVarint:
+			m.Last = r.varint()
 		default:
 			r.skip()
 		}

@@ -138,6 +138,7 @@ type LedgerReadRequest struct {
 	Cursor   []byte // of the page before; empty starts at the beginning
 	Limit    uint64 // most rows; 0 lets the guest choose
 	MaxBytes uint64 // stop after the row that passes this; 0 lets the guest choose
+	Last     uint64 // not 0: the page is the last so many rows at most; Cursor is empty then
 }
 
 // RowsReply is a page: a rows handle when Rows is not 0, else the table itself.
@@ -183,6 +184,7 @@ const (
 	CheckpointSnapshot uint32 = iota // text
 	CheckpointTag                    // text or null
 	CheckpointCreated                // i64, Unix milliseconds
+	CheckpointID                     // i64, id of the entry
 	CheckpointColumns
 )
 

@@ -42,6 +42,11 @@ const (
 	OpLedgerGetSandbox      Op = 0x16
 	OpLedgerFindSandbox     Op = 0x17
 	OpLedgerDeleteSandbox   Op = 0x18
+	OpLedgerListHeads       Op = 0x19
+	OpLedgerListSegments    Op = 0x1a
+	OpLedgerListTombstones  Op = 0x1b
+	OpLedgerUsage           Op = 0x1c
+	OpLedgerStats           Op = 0x1d
 
 	OpEnvironmentGet    Op = 0x20
 	OpEnvironmentSave   Op = 0x21
@@ -74,6 +79,11 @@ var opNames = [...]struct {
 	{OpLedgerGetSandbox, "ledger.get_sandbox"},
 	{OpLedgerFindSandbox, "ledger.find_sandbox"},
 	{OpLedgerDeleteSandbox, "ledger.delete_sandbox"},
+	{OpLedgerListHeads, "ledger.list_heads"},
+	{OpLedgerListSegments, "ledger.list_segments"},
+	{OpLedgerListTombstones, "ledger.list_tombstones"},
+	{OpLedgerUsage, "ledger.usage"},
+	{OpLedgerStats, "ledger.stats"},
 	{OpEnvironmentGet, "environment.get"},
 	{OpEnvironmentSave, "environment.save"},
 	{OpEnvironmentDelete, "environment.delete"},
@@ -85,8 +95,8 @@ var opNames = [...]struct {
 
 // String returns the operation's name in ABI.md, or its number in hex.
 func (o Op) String() string {
-	for _, e := range opNames {
-		if e.op == o {
+	for i := range opNames {
+		if e := &opNames[i]; e.op == o {
 			return e.name
 		}
 	}

@@ -54,6 +54,7 @@ func allMessages() []abi.Message {
 		&abi.LastCheckpointRequest{}, &abi.SandboxRequest{}, &abi.FindSandboxRequest{}, &abi.ListSandboxesRequest{},
 		&abi.DeleteReply{}, &abi.EnvironmentRequest{}, &abi.Environment{}, &abi.SQLExec{}, &abi.SQLStep{}, &abi.SQLParam{},
 		&abi.SQLExecReply{}, &abi.SQLStepResult{}, &abi.BatchRead{}, &abi.BatchRows{}, &abi.BatchCell{}, &abi.BatchBytes{},
+		&abi.PageRequest{}, &abi.SandboxPageRequest{}, &abi.Usage{}, &abi.Stats{},
 	}
 }
 

@@ -20,6 +20,9 @@ import (
 // pollEvery is how often ledger tail --follow looks for new entries.
 const pollEvery = 200 * time.Millisecond
 
+// mostLines is what a store gives of the end of a ledger in one page.
+const mostLines = 65536
+
 func newLedger(a *app) *cobra.Command {
 	return group("ledger", "Read the ledger", "  alineo-host ledger show ID\n  alineo-host ledger tail --follow",
 		newLedgerShow(a), newLedgerTail(a))
@@ -63,8 +66,8 @@ func newLedgerTail(a *app) *cobra.Command {
   alineo-host ledger tail --follow --json`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if lines < 0 {
-				return &exitError{code: exitUsage, err: fmt.Errorf("-n %d is negative", lines)}
+			if lines < 0 || lines > mostLines {
+				return &exitError{code: exitUsage, err: fmt.Errorf("-n %d is not between 0 and %d", lines, mostLines)}
 			}
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return a.tail(ctx, h.Store(), lines, follow)
@@ -72,16 +75,15 @@ func newLedgerTail(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for new events until interrupted")
-	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "how many of the newest events to print first")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "how many of the newest events to print first, of 8 MiB together at most")
 	return cmd
 }
 
-// tail pages to the end, keeping only the last lines entries, prints them and follows.
+// tail prints the last lines entries and follows.
 func (a *app) tail(ctx context.Context, st store.Ledger, lines int, follow bool) error {
-	var last []store.Entry
-	var opts store.ReadOptions
 	newest := int64(math.MinInt64)
-	for caught := false; ; {
+	opts := store.ReadOptions{Last: max(lines, 1)}
+	for {
 		page, err := st.ReadAll(ctx, opts)
 		if err != nil {
 			return err
@@ -95,22 +97,15 @@ func (a *app) tail(ctx context.Context, st store.Ledger, lines int, follow bool)
 			}
 			newest = page.Entries[n-1].ID
 		}
-		if caught {
-			if err := a.printEntries(page.Entries); err != nil {
-				return err
-			}
-		} else {
-			last = append(last, page.Entries...)
-			last = last[max(0, len(last)-lines):]
+		if opts.Last > 0 && lines == 0 {
+			page.Entries = nil // only where they end is of interest
+		}
+		opts.Last = 0
+		if err := a.printEntries(page.Entries); err != nil {
+			return err
 		}
 		if page.More {
 			continue
-		}
-		if !caught {
-			caught = true
-			if err := a.printEntries(last); err != nil {
-				return err
-			}
 		}
 		if !follow {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -105,9 +106,12 @@ func newSandboxesShow(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				checkpoints, err := h.Store().ListCheckpoints(ctx, store.Key{Name: d.Name, SandboxID: d.SandboxID})
-				if err != nil {
-					return err
+				checkpoints := []store.Checkpoint{}
+				for c, err := range ledger.Checkpoints(ctx, h.Store(), store.Key{Name: d.Name, SandboxID: d.SandboxID}) {
+					if err != nil {
+						return err
+					}
+					checkpoints = append(checkpoints, c)
 				}
 				if a.out.json {
 					return a.out.data(shown{d, checkpoints})

@@ -107,14 +107,15 @@ func ancestorOf(ctx context.Context, st store.Ledger, id, snapshot string) (key 
 		return key, nil, err
 	}
 	key = store.Key{Name: details.Name, SandboxID: details.SandboxID}
-	list, err := st.ListCheckpoints(ctx, key)
-	if err != nil {
-		return key, nil, err
+	for c, err := range Checkpoints(ctx, st, key) {
+		if err != nil {
+			return key, nil, err
+		}
+		if c.SnapshotID == snapshot {
+			return key, nil, nil
+		}
 	}
-	if !slices.ContainsFunc(list, func(c store.Checkpoint) bool { return c.SnapshotID == snapshot }) {
-		return key, fmt.Errorf("it was resumed from snapshot %q, which the ledger of %s does not know", snapshot, key), nil
-	}
-	return key, nil, nil
+	return key, fmt.Errorf("it was resumed from snapshot %q, which the ledger of %s does not know", snapshot, key), nil
 }
 
 // ReadHistory streams the entries of a lineage, oldest sandbox first, of each ancestor those up to

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -68,6 +69,38 @@ func stream(
 			end := page.Entries[len(page.Entries)-1]
 			last = &store.Entry{TS: end.TS, ID: end.ID}
 			opts.Cursor, opts.Limit = page.Cursor, pageRows
+		}
+	}
+}
+
+// Checkpoints streams a sandbox's checkpoints, oldest first. The first error ends it.
+func Checkpoints(ctx context.Context, st store.Ledger, key store.Key) iter.Seq2[store.Checkpoint, error] {
+	return func(yield func(store.Checkpoint, error) bool) {
+		what := "listing checkpoints of " + key.String()
+		var last *store.Checkpoint // of the page before
+		opts := store.ReadOptions{Limit: pageRows, MaxBytes: pageBytes}
+		for {
+			page, err := st.ListCheckpoints(ctx, key, opts)
+			if err == nil && last != nil && len(page.Checkpoints) > 0 && !last.Before(&page.Checkpoints[0]) {
+				err = errors.New("the store's page does not follow the one before it")
+			}
+			if err == nil && page.More && len(page.Checkpoints) == 0 {
+				err = errors.New("the store says that there is more but its page is empty")
+			}
+			if err != nil {
+				yield(store.Checkpoint{}, doing(what, err))
+				return
+			}
+			for i := range page.Checkpoints {
+				if !yield(page.Checkpoints[i], nil) {
+					return
+				}
+			}
+			if !page.More {
+				return
+			}
+			last = &page.Checkpoints[len(page.Checkpoints)-1]
+			opts.Cursor = page.Cursor
 		}
 	}
 }

@@ -39,8 +39,8 @@ func (r rows) LastCheckpoint(context.Context, store.Key, string) (store.Entry, e
 	return store.Entry{}, store.ErrNotFound
 }
 
-func (r rows) ListCheckpoints(context.Context, store.Key) ([]store.Checkpoint, error) {
-	return []store.Checkpoint{{SnapshotID: "s1"}}, nil
+func (r rows) ListCheckpoints(context.Context, store.Key, store.ReadOptions) (store.CheckpointPage, error) {
+	return store.CheckpointPage{Checkpoints: []store.Checkpoint{{SnapshotID: "s1"}}}, nil
 }
 
 func (r rows) FindSandbox(_ context.Context, id string) (store.Details, error) {

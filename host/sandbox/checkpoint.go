@@ -48,8 +48,14 @@ func (h *Handle) Checkpoint(ctx context.Context, name string) (string, error) {
 
 // Checkpoints lists the sandbox's own checkpoints, oldest first.
 func (h *Handle) Checkpoints(ctx context.Context) ([]store.Checkpoint, error) {
-	list, err := h.c.store.ListCheckpoints(ctx, h.Key())
-	return list, h.fail("listing checkpoints", err)
+	list := []store.Checkpoint{}
+	for c, err := range ledger.Checkpoints(ctx, h.c.store, h.Key()) {
+		if err != nil {
+			return nil, h.fail("listing checkpoints", err)
+		}
+		list = append(list, c)
+	}
+	return list, nil
 }
 
 func (h *Handle) awaitSnapshot(ctx context.Context, snapshot *opensandbox.Snapshot) error {

@@ -70,6 +70,10 @@ type ReadOptions struct {
 	Cursor   []byte // of the page before; empty starts at the beginning
 	Limit    int    // most entries
 	MaxBytes int64  // the page ends with the entry that passes this; it has one entry at least
+	// Last asks for the last Last entries at most, in the same order, with the cursor behind them.
+	// Cursor must be empty then. What Limit and MaxBytes take away is missing at the beginning. Only
+	// Read and ReadAll know it.
+	Last int
 }
 
 // Status of a sandbox in the ledger.
@@ -114,9 +118,22 @@ type DetailsPage struct {
 
 // Checkpoint is a snapshot that the ledger knows of.
 type Checkpoint struct {
+	ID         int64  `json:"-"` // of its entry
 	SnapshotID string `json:"snapshotId"`
 	Tag        string `json:"tag,omitempty"`
 	CreatedAt  int64  `json:"createdAt"` // Unix milliseconds
+}
+
+// Before says whether c was made before other.
+func (c *Checkpoint) Before(other *Checkpoint) bool {
+	return c.CreatedAt < other.CreatedAt || c.CreatedAt == other.CreatedAt && c.ID < other.ID
+}
+
+// CheckpointPage is one page of checkpoints.
+type CheckpointPage struct {
+	Checkpoints []Checkpoint
+	Cursor      []byte
+	More        bool
 }
 
 // Environment is one row of the environments table.
@@ -145,7 +162,8 @@ type Ledger interface {
 	// LastCheckpoint returns the newest checkpoint entry, of one tag unless tag is empty, or
 	// ErrNotFound.
 	LastCheckpoint(ctx context.Context, key Key, tag string) (Entry, error)
-	ListCheckpoints(ctx context.Context, key Key) ([]Checkpoint, error)
+	// ListCheckpoints pages through a sandbox's checkpoints, oldest first; an unknown key gives none.
+	ListCheckpoints(ctx context.Context, key Key, opts ReadOptions) (CheckpointPage, error)
 	ListSandboxes(ctx context.Context, opts ListOptions) (DetailsPage, error)
 	// GetSandbox and FindSandbox return ErrNotFound also for ledgers without sandbox.created.
 	GetSandbox(ctx context.Context, key Key) (Details, error)

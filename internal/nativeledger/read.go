@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -19,10 +20,16 @@ const (
 // Read returns a page of one sandbox's entries.
 func (l *Ledger) Read(ctx context.Context, key store.Key, opts store.ReadOptions) (store.Page, error) {
 	ts, id := int64(math.MinInt64), int64(math.MinInt64)
-	if err := readCursor(opts.Cursor, &ts, &id); err != nil {
+	err := readCursor(opts.Cursor, &ts, &id)
+	if err != nil {
 		return store.Page{}, fmt.Errorf("reading ledger of %s: %w", key, err)
 	}
-	page, err := l.page(ctx, opts, sqlRead, key.Name, key.SandboxID, ts, id)
+	var page store.Page
+	if opts.Last > 0 {
+		page, err = l.last(ctx, opts, sqlLast, key.Name, key.SandboxID)
+	} else {
+		page, err = l.page(ctx, opts, sqlRead, key.Name, key.SandboxID, ts, id)
+	}
 	if err != nil {
 		return store.Page{}, fmt.Errorf("reading ledger of %s: %w", key, err)
 	}
@@ -35,10 +42,16 @@ func (l *Ledger) Read(ctx context.Context, key store.Key, opts store.ReadOptions
 // ReadAll returns a page of every sandbox's entries.
 func (l *Ledger) ReadAll(ctx context.Context, opts store.ReadOptions) (store.Page, error) {
 	id := int64(math.MinInt64)
-	if err := readCursor(opts.Cursor, &id); err != nil {
+	err := readCursor(opts.Cursor, &id)
+	if err != nil {
 		return store.Page{}, fmt.Errorf("reading ledger: %w", err)
 	}
-	page, err := l.page(ctx, opts, sqlReadAll, id)
+	var page store.Page
+	if opts.Last > 0 {
+		page, err = l.last(ctx, opts, sqlLastAll)
+	} else {
+		page, err = l.page(ctx, opts, sqlReadAll, id)
+	}
 	if err != nil {
 		return store.Page{}, fmt.Errorf("reading ledger: %w", err)
 	}
@@ -46,6 +59,29 @@ func (l *Ledger) ReadAll(ctx context.Context, opts store.ReadOptions) (store.Pag
 		page.Cursor = cursor(page.Entries[n-1].ID)
 	}
 	return page, nil
+}
+
+// last runs a query that gives the newest entries first, with one more parameter, the limit.
+func (l *Ledger) last(ctx context.Context, opts store.ReadOptions, query string, args ...any) (store.Page, error) {
+	if len(opts.Cursor) > 0 {
+		return store.Page{}, fmt.Errorf("%w: the last entries have no cursor that they come behind", store.ErrInvalid)
+	}
+	limit, maxBytes := bounds(opts)
+	if opts.Limit <= 0 {
+		limit = opts.Last
+	}
+	var page store.Page
+	size := int64(0)
+	_, err := l.list(ctx, store.ReadOptions{Limit: min(limit, opts.Last), MaxBytes: maxBytes}, func(rows *sql.Rows) (int64, error) {
+		entry, err := scanEntry(rows)
+		own := int64(len(entry.Payload) + len(entry.Event))
+		if size += own; err == nil && (size <= maxBytes || len(page.Entries) == 0) {
+			page.Entries = append(page.Entries, entry)
+		}
+		return own, err
+	}, query, args...)
+	slices.Reverse(page.Entries)
+	return page, err
 }
 
 // page runs a query with one more parameter, the limit.
@@ -113,22 +149,23 @@ func (l *Ledger) LastCheckpoint(ctx context.Context, key store.Key, tag string) 
 	return scanEntry(rows)
 }
 
-// ListCheckpoints returns a sandbox's checkpoints in the order in which they were made.
-func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key) ([]store.Checkpoint, error) {
-	rows, err := l.db.QueryContext(context.WithoutCancel(ctx), sqlListCheckpoints, key.Name, key.SandboxID)
+// ListCheckpoints returns a page of a sandbox's checkpoints, oldest first.
+func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key, opts store.ReadOptions) (store.CheckpointPage, error) {
+	page := store.CheckpointPage{Cursor: opts.Cursor}
+	ts, id := int64(math.MinInt64), int64(math.MinInt64)
+	err := readCursor(opts.Cursor, &ts, &id)
+	if err == nil {
+		page.More, err = l.list(ctx, opts, func(rows *sql.Rows) (int64, error) {
+			var c store.Checkpoint
+			err := rows.Scan(&c.SnapshotID, &c.Tag, &c.CreatedAt, &c.ID)
+			page.Checkpoints, page.Cursor = append(page.Checkpoints, c), cursor(c.CreatedAt, c.ID)
+			return int64(len(c.SnapshotID) + len(c.Tag)), err
+		}, sqlListCheckpoints, key.Name, key.SandboxID, ts, id)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("listing checkpoints of %s: %w", key, classify(err))
+		return store.CheckpointPage{}, fmt.Errorf("listing checkpoints of %s: %w", key, err)
 	}
-	defer rows.Close() //nolint:errcheck // what matters is in rows.Err
-	list := []store.Checkpoint{}
-	for rows.Next() {
-		var c store.Checkpoint
-		if err = rows.Scan(&c.SnapshotID, &c.Tag, &c.CreatedAt); err != nil {
-			return nil, fmt.Errorf("listing checkpoints of %s: %w", key, err)
-		}
-		list = append(list, c)
-	}
-	return list, classify(rows.Err())
+	return page, nil
 }
 
 func cursor(values ...int64) []byte {

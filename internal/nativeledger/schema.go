@@ -101,6 +101,8 @@ const (
   SELECT * FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts = ?3 AND id > ?4
   UNION ALL SELECT * FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3)
  ORDER BY ts, id LIMIT ?5`
+	sqlLast           = `SELECT ` + eventColumns + ` FROM alineo_events WHERE name = ? AND sandbox_id = ? ORDER BY ts DESC, id DESC LIMIT ?`
+	sqlLastAll        = `SELECT ` + eventColumns + ` FROM alineo_events ORDER BY id DESC LIMIT ?`
 	sqlReadAll        = `SELECT ` + eventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`
 	sqlLastCheckpoint = `SELECT ` + eventColumns + ` FROM alineo_events
  WHERE name = ?1 AND sandbox_id = ?2 AND ` + isCheckpoint + `
@@ -108,8 +110,8 @@ const (
  ORDER BY ts DESC, id DESC LIMIT 1`
 	sqlListCheckpoints = `SELECT
  coalesce(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.snapshotId') END, ''),
- coalesce(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.name') END, ''), ts
- FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + isCheckpoint + ` ORDER BY ts, id`
+ coalesce(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.name') END, ''), ts, id
+ FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + isCheckpoint + ` AND (ts, id) > (?, ?) ORDER BY ts, id LIMIT ?`
 
 	// Filters come in the order: name, sandbox id, status, before, run, resource, team, cursor
 	// (started, created), limit; an empty or null one is not given.

@@ -12,6 +12,8 @@ const db alineo.SQL = "ledger"
 // ledger is the plugin. Its state may be lost at any time: it only saves looking again.
 type ledger struct {
 	ledgerkit.Environments
+	ledgerkit.Maintenance
+
 	sql   statements
 	ready bool // the schema is there
 	store *alineo.Program
@@ -22,6 +24,7 @@ func main() {}
 func init() {
 	l := &ledger{}
 	l.Environments = ledgerkit.Environments{DB: db, Ensure: l.ensure, SQL: &l.sql.environments}
+	l.Maintenance = ledgerkit.Maintenance{DB: db, Ensure: l.ensure, SQL: &l.sql.maintenance, Version: schemaVersion}
 	l.use(defaultSchema)
 	alineo.Serve(alineo.Plugin{
 		Manifest: abi.Manifest{
@@ -33,7 +36,7 @@ func init() {
 			State:        abi.StateNone,
 		},
 		Configure: l.configure,
-		Ledger:    l,
+		Ledger:    l, Maintenance: l,
 	})
 }
 

@@ -18,14 +18,22 @@ func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	if err != nil {
 		return nil, err
 	}
+	var last abi.Value
+	if req.Key == (abi.SandboxKey{}) {
+		// In a transaction of its own: what is read after it is at least as new.
+		if last, err = ledgerkit.One(db, l.sql.horizon); err != nil {
+			return nil, err
+		}
+	}
+	if req.Last > 0 {
+		if req.Key == (abi.SandboxKey{}) {
+			return ledgerkit.Last(db, req, l.sql.lastAll, alineo.Int(last.Int))
+		}
+		return ledgerkit.Last(db, req, l.sql.last, ledgerkit.Key(req.Key)...)
+	}
 	limit, oneMore := ledgerkit.Limit(req.Limit)
 	var step alineo.Step
 	if req.Key == (abi.SandboxKey{}) {
-		// In a transaction of its own: what is read after it is at least as new.
-		last, err := ledgerkit.One(db, l.sql.horizon)
-		if err != nil {
-			return nil, err
-		}
 		step = alineo.Keep(l.sql.readAll, alineo.Int(id), alineo.Int(last.Int), oneMore)
 	} else {
 		step = alineo.Keep(l.sql.read, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
@@ -44,12 +52,12 @@ func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 	return ledgerkit.All(db, l.sql.taggedCheckpoint, append(ledgerkit.Key(req.Key), alineo.Text(req.Tag))...)
 }
 
-// ListCheckpoints returns the checkpoints in the order in which they were made.
-func (l *ledger) ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error) {
+// ListCheckpoints returns a page of the checkpoints in the order in which they were made.
+func (l *ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return ledgerkit.All(db, l.sql.listCheckpoints, ledgerkit.Key(req.Key)...)
+	return ledgerkit.Checkpoints(db, req, l.sql.listCheckpoints)
 }
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.

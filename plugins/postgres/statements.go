@@ -16,12 +16,13 @@ type statements struct {
 	claim, stand                                                string
 	mark, advance, advanceMany, insert, insertMany              string
 	segment, segmentMany, applied                               string
-	read, horizon, readAll                                      string
+	read, horizon, readAll, last, lastAll                       string
 	lastCheckpoint, taggedCheckpoint, listCheckpoints, findName string
 	lockHead, tombstone, deleteEvents                           string
 	deleteSegments, resetHead                                   string
 
 	environments ledgerkit.EnvironmentSQL
+	maintenance  ledgerkit.MaintenanceSQL
 
 	details func(where, outer string) string
 }
@@ -110,12 +111,16 @@ func newStatements(schemaName string) statements {
    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())), 0) FROM given`),
 		readAll: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`),
 
+		last:    in(lastSQL(`name = $1 AND sandbox_id = $2`, `ts DESC, id DESC`, `ts, id`, `$3`, `$4`)),
+		lastAll: in(lastSQL(`id <= $1`, `id DESC`, `id`, `$2`, `$3`)),
+
 		lastCheckpoint: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events
  WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`),
 		taggedCheckpoint: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events
  WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` AND payload->>'name' = $3 ORDER BY ts DESC, id DESC LIMIT 1`),
-		listCheckpoints: in(`SELECT coalesce(payload->>'snapshotId', ''), payload->>'name', ts
- FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts, id`),
+		listCheckpoints: in(`SELECT coalesce(payload->>'snapshotId', ''), payload->>'name', ts, id
+ FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 AND ` + ledgerkit.IsCheckpoint + ` AND (ts, id) > ($3, $4)
+ ORDER BY ts, id LIMIT $5`),
 
 		findName: in(`SELECT name FROM {}alineo_events WHERE sandbox_id = $1 AND ` + ledgerkit.IsCreated + ` ORDER BY ts DESC, id DESC LIMIT 1`),
 
@@ -131,6 +136,8 @@ func newStatements(schemaName string) statements {
 		// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.
 		resetHead: in(`UPDATE {}alineo_host_heads SET epoch = epoch + 1, segment_id = '', hash = '', max_ts = 0, entries = 0
  WHERE name = $1 AND sandbox_id = $2`),
+
+		maintenance: maintenanceSQL(in, inText),
 
 		environments: ledgerkit.EnvironmentSQL{
 			Get:  in(`SELECT ` + ledgerkit.EnvironmentColumns + ` FROM {}alineo_environments WHERE name = $1`),

@@ -107,7 +107,7 @@ var operations = []struct {
 		return err
 	}},
 	{abi.OpLedgerListCheckpoints, func(ctx context.Context, l *adapter.Ledger) error {
-		_, err := l.ListCheckpoints(ctx, victim)
+		_, err := l.ListCheckpoints(ctx, victim, store.ReadOptions{})
 		return err
 	}},
 	{abi.OpLedgerListSandboxes, func(ctx context.Context, l *adapter.Ledger) error {

@@ -12,6 +12,7 @@ import (
 // Guest is what the adapter needs of a plugin. *plugin.Plugin is one.
 type Guest interface {
 	Name() string
+	Manifest() abi.Manifest
 	Call(ctx context.Context, op abi.Op, req abi.Message, call *capability.Call, reply abi.Message) error
 	Close(ctx context.Context) error
 }
@@ -85,11 +86,23 @@ func (l *Ledger) ReadAll(ctx context.Context, opts store.ReadOptions) (store.Pag
 func (l *Ledger) read(ctx context.Context, key abi.SandboxKey, opts store.ReadOptions) (store.Page, error) {
 	limit := uint64(max(opts.Limit, 0))
 	req := abi.LedgerReadRequest{
-		Key: key, Cursor: opts.Cursor, Limit: limit, MaxBytes: uint64(max(opts.MaxBytes, 0)),
+		Key: key, Cursor: opts.Cursor, Limit: limit, MaxBytes: uint64(max(opts.MaxBytes, 0)), Last: uint64(max(opts.Last, 0)),
+	}
+	if req.Last > 0 {
+		if len(req.Cursor) > 0 {
+			return store.Page{}, fmt.Errorf("%w: the last entries have no cursor that they come behind", store.ErrInvalid)
+		}
+		limit = req.Last
+		if req.Limit > 0 {
+			limit = min(limit, req.Limit)
+		}
 	}
 	rows, reply, err := l.rows(ctx, abi.OpLedgerRead, &req, shape{abi.RowColumns, limit})
 	if err == nil {
 		err = l.checkPage(abi.OpLedgerRead, opts.Cursor, rows, &reply)
+	}
+	if err == nil && req.Last > 0 && reply.More {
+		err = l.brokenf(abi.OpLedgerRead, "the plugin says that there are more rows behind the last")
 	}
 	if err != nil {
 		return store.Page{}, err
@@ -125,24 +138,33 @@ func (l *Ledger) LastCheckpoint(ctx context.Context, key store.Key, tag string) 
 	return entries[0], nil
 }
 
-// ListCheckpoints returns a sandbox's checkpoints in the order in which they were made.
-func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key) ([]store.Checkpoint, error) {
+// ListCheckpoints returns a page of a sandbox's checkpoints, oldest first.
+func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key, opts store.ReadOptions) (store.CheckpointPage, error) {
 	const op = abi.OpLedgerListCheckpoints
-	rows, _, err := l.rows(ctx, op, &abi.SandboxRequest{Key: wireKey(key)}, shape{columns: abi.CheckpointColumns})
+	limit, size := bounds(opts)
+	req := abi.SandboxPageRequest{Key: wireKey(key), Cursor: opts.Cursor, Limit: limit, MaxBytes: size}
+	rows, reply, err := l.rows(ctx, op, &req, shape{abi.CheckpointColumns, limit})
+	if err == nil {
+		err = l.checkPage(op, opts.Cursor, rows, &reply)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("listing checkpoints of %s: %w", key, err)
+		return store.CheckpointPage{}, fmt.Errorf("listing checkpoints of %s: %w", key, err)
 	}
 	list := make([]store.Checkpoint, rows.Len())
 	for i := range list {
 		c := cells{rows: rows, row: i}
 		list[i] = store.Checkpoint{
-			SnapshotID: c.text(abi.CheckpointSnapshot), Tag: c.text(abi.CheckpointTag), CreatedAt: c.int(abi.CheckpointCreated),
+			ID: c.int(abi.CheckpointID), SnapshotID: c.text(abi.CheckpointSnapshot), Tag: c.text(abi.CheckpointTag),
+			CreatedAt: c.int(abi.CheckpointCreated),
+		}
+		if i > 0 && c.err == nil && !list[i-1].Before(&list[i]) {
+			c.err = fmt.Errorf("row %d of the plugin's answer does not follow the one before it", i)
 		}
 		if c.err != nil {
-			return nil, fmt.Errorf("listing checkpoints of %s: %w", key, l.broken(op, c.err))
+			return store.CheckpointPage{}, fmt.Errorf("listing checkpoints of %s: %w", key, l.broken(op, c.err))
 		}
 	}
-	return list, nil
+	return store.CheckpointPage{Checkpoints: list, Cursor: reply.Cursor, More: reply.More}, nil
 }
 
 // ListSandboxes returns a page of sandboxes, newest first.

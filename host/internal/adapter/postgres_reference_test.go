@@ -132,8 +132,13 @@ func read(t *testing.T, l store.Ledger) contents {
 	}
 	for i := range c.Sandboxes {
 		key := store.Key{Name: c.Sandboxes[i].Name, SandboxID: c.Sandboxes[i].SandboxID}
-		if c.Checkpoints[key.String()], err = l.ListCheckpoints(t.Context(), key); err != nil {
-			t.Fatal(err)
+		c.Checkpoints[key.String()] = []store.Checkpoint{}
+		for checkpoint, err := range ledger.Checkpoints(t.Context(), l, key) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkpoint.ID = 0
+			c.Checkpoints[key.String()] = append(c.Checkpoints[key.String()], checkpoint)
 		}
 		replay, err := ledger.BuildReplay(t.Context(), l, key, ledger.ReplayOptions{})
 		var none *ledger.NoCheckpointError

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -155,4 +156,45 @@ func (c *cells) int(column uint32) int64 {
 		c.fail(column, "an integer", v)
 	}
 	return v.Int
+}
+
+// count returns a number of things, which is not negative; null is 0.
+func (c *cells) count(column uint32) uint64 {
+	n := c.int(column)
+	if n < 0 && c.err == nil {
+		c.err = fmt.Errorf("row %d, column %d of the plugin's answer is %d, which counts nothing", c.row, column, n)
+	}
+	return uint64(max(n, 0))
+}
+
+// bytesOf returns a blob as it lies in the page; null has no bytes.
+func (c *cells) bytesOf(column uint32) []byte {
+	v := c.rows.Value(c.row, int(column))
+	if v.Kind != abi.KindBlob && v.Kind != abi.KindNull {
+		c.fail(column, "a blob", v)
+		return nil
+	}
+	return v.Bytes
+}
+
+// blob returns a copy of a blob that has so many bytes, or nil when it has none.
+func (c *cells) blob(column uint32, size int) []byte {
+	b := c.bytesOf(column)
+	if len(b) == 0 {
+		return nil
+	}
+	if len(b) != size && c.err == nil {
+		c.err = fmt.Errorf("row %d, column %d of the plugin's answer has %d bytes, not %d", c.row, column, len(b), size)
+	}
+	return bytes.Clone(b)
+}
+
+// exactly copies a blob that has as many bytes as dst.
+func (c *cells) exactly(column uint32, dst []byte) {
+	b := c.bytesOf(column)
+	if copy(dst, b) != len(b) || len(b) != len(dst) {
+		if c.err == nil {
+			c.err = fmt.Errorf("row %d, column %d of the plugin's answer has %d bytes, not %d", c.row, column, len(b), len(dst))
+		}
+	}
 }

@@ -22,9 +22,7 @@ func checkpointNone(e *env) {
 		_, err := e.LastCheckpoint(e.ctx, d.key, tag)
 		e.wantErr("finding the last checkpoint", err, store.ErrNotFound)
 	}
-	list, err := e.ListCheckpoints(e.ctx, d.key)
-	e.must("listing checkpoints", err)
-	e.equal("checkpoints", len(list), 0)
+	e.equal("checkpoints", len(e.checkpoints(d.key)), 0)
 }
 
 // last finds the last checkpoint and returns its payload.
@@ -73,9 +71,7 @@ func checkpointList(e *env) {
 	d := e.drive("run", "id-1")
 	d.append(event(20, madeCheckpoint, `{"snapshotId":"s1","name":"a"}`), event(30, "x", `{}`), event(30, madeCheckpoint, `{"snapshotId":"s2"}`))
 	d.append(event(30, madeCheckpoint, `{"snapshotId":"s3","name":"a"}`))
-	got, err := e.ListCheckpoints(e.ctx, d.key)
-	e.must("listing checkpoints", err)
-	e.equal("checkpoints", got, []store.Checkpoint{
+	e.equal("checkpoints", e.checkpoints(d.key), []store.Checkpoint{
 		{SnapshotID: "s1", Tag: "a", CreatedAt: 20}, {SnapshotID: "s2", CreatedAt: 30}, {SnapshotID: "s3", Tag: "a", CreatedAt: 30},
 	})
 }
@@ -83,9 +79,7 @@ func checkpointList(e *env) {
 func checkpointNull(e *env) {
 	d := e.drive("run", "id-1")
 	d.append(event(1, madeCheckpoint, ""), event(2, madeCheckpoint, `{"name":"t"}`))
-	got, err := e.ListCheckpoints(e.ctx, d.key)
-	e.must("listing checkpoints", err)
-	e.equal("checkpoints", got, []store.Checkpoint{{CreatedAt: 1}, {Tag: "t", CreatedAt: 2}})
+	e.equal("checkpoints", e.checkpoints(d.key), []store.Checkpoint{{CreatedAt: 1}, {Tag: "t", CreatedAt: 2}})
 }
 
 func checkpointScope(e *env) {
@@ -95,7 +89,5 @@ func checkpointScope(e *env) {
 	if got := e.last(a.key, "t"); !samePayload([]byte(got), []byte(`{"snapshotId":"s1","name":"t"}`)) {
 		e.Errorf("the checkpoint of %s is %s", a.key, got)
 	}
-	list, err := e.ListCheckpoints(e.ctx, a.key)
-	e.must("listing checkpoints", err)
-	e.equal("checkpoints", len(list), 1)
+	e.equal("checkpoints", len(e.checkpoints(a.key)), 1)
 }

@@ -17,6 +17,8 @@ import (
 // bent is a right store with some of its methods bent.
 type bent struct {
 	store.Ledger
+	store.Maintenance
+
 	append    func(ctx context.Context, l store.Ledger, b *store.Batch) error
 	read      func(opts *store.ReadOptions, page *store.Page)
 	readFirst func(opts *store.ReadOptions)
@@ -115,7 +117,7 @@ var faults = []struct {
 				}
 				return err
 			}}
-		}, []string{"retry/after-claim", "retry/alone", "retry/identical"},
+		}, []string{"retry/after-claim", "retry/alone", "retry/identical", "segments/retry"},
 	},
 	{
 		"writes a retry twice", func(l store.Ledger) bent {
@@ -135,7 +137,7 @@ var faults = []struct {
 				}
 				return err
 			}}
-		}, []string{"retry/after-claim", "retry/alone", "retry/identical", "retry/late"},
+		}, []string{"retry/after-claim", "retry/alone", "retry/identical", "retry/late", "segments/retry"},
 	},
 	{
 		"conflicts without saying where", func(l store.Ledger) bent {
@@ -173,12 +175,12 @@ var faults = []struct {
 	{
 		"ignores the limit", func(l store.Ledger) bent {
 			return bent{Ledger: l, readFirst: func(opts *store.ReadOptions) { opts.Limit = 0 }}
-		}, []string{"read/paging"},
+		}, []string{"read/last-bounds", "read/paging"},
 	},
 	{
 		"ignores the bytes", func(l store.Ledger) bent {
 			return bent{Ledger: l, readFirst: func(opts *store.ReadOptions) { opts.MaxBytes = 0 }}
-		}, []string{"read/bytes"},
+		}, []string{"read/bytes", "read/last-bounds"},
 	},
 	{
 		"no cursor at the end", func(l store.Ledger) bent {
@@ -187,7 +189,7 @@ var faults = []struct {
 					page.Cursor = nil
 				}
 			}}
-		}, []string{"read/tail"},
+		}, []string{"read/last", "read/tail"},
 	},
 	{
 		"ties by chance", func(l store.Ledger) bent {
@@ -196,7 +198,7 @@ var faults = []struct {
 				slices.SortStableFunc(page.Entries, func(a, b store.Entry) int { return int(a.TS - b.TS) })
 			}}
 		}, []string{
-			"append/ids", "append/many", "handle/concurrent", "handle/several", "read/growing", "read/order", "read/paging", "read/tail",
+			"append/ids", "append/many", "handle/concurrent", "handle/several", "read/growing", "read/last", "read/order", "read/paging", "read/tail",
 		},
 	},
 	{
@@ -281,7 +283,9 @@ func fresh(bend func(store.Ledger) bent) func(t storetest.T) storetest.Storage {
 				if err != nil {
 					return nil, err
 				}
-				return bend(l), nil
+				b := bend(l)
+				b.Maintenance = l
+				return b, nil
 			},
 			Insert: func(ctx context.Context, entries []store.Entry) error {
 				l, err := open()

@@ -52,12 +52,15 @@ const (
 	FeatureVerbatim Feature = "verbatim"
 	// FeatureForeignRows: Storage.Insert is there.
 	FeatureForeignRows Feature = "foreign rows"
+	// FeatureMaintenance: the store is a store.Maintenance that has all of it.
+	FeatureMaintenance Feature = "maintenance"
 )
 
 // AllFeatures returns every feature.
 func AllFeatures() []Feature {
 	return []Feature{
 		FeatureEnvironments, FeatureReadAll, FeatureHandles, FeaturePersistent, FeatureVerbatim, FeatureForeignRows,
+		FeatureMaintenance,
 	}
 }
 
@@ -74,7 +77,7 @@ func Cases() []Case {
 	var cases []Case
 	for _, group := range [...][]Case{
 		appendCases(), fencingCases(), readCases(), checkpointCases(), listingCases(), sandboxCases(),
-		environmentCases(), handleCases(), undeclaredCases(),
+		environmentCases(), handleCases(), pagingCases(), maintenanceCases(), undeclaredCases(),
 	} {
 		cases = append(cases, group...)
 	}

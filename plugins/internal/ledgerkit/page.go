@@ -17,6 +17,9 @@ type Database interface {
 // DefaultPage is how many entries a page has when the host doesn't say.
 const DefaultPage = 1000
 
+// tailRows is how many rows the host keeps of a statement.
+const tailRows = 64 << 10
+
 // maxLimit keeps limit+1 within what SQL counts with.
 const maxLimit = 1 << 62
 
@@ -58,7 +61,9 @@ func page(db Database, step alineo.Step, before []byte, cursor func(last *abi.Ta
 	if err != nil {
 		return nil, err
 	}
-	reply.Cursor = cursor(last)
+	if reply.Cursor = cursor(last); reply.Cursor == nil {
+		return nil, &abi.Error{Code: abi.CodeResourceExhausted, Message: "a page ends with a name or id that is too long for a cursor"}
+	}
 	return reply, nil
 }
 
@@ -83,6 +88,39 @@ func ParseCursor(cursor []byte) (ts, id int64, err error) {
 
 func errCursor() error {
 	return &abi.Error{Code: abi.CodeInvalid, Message: "the cursor is not one of this ledger's"}
+}
+
+// tailBytes is what the last entries have together when the host doesn't say: well below what it keeps
+// of a statement's rows, which would be cut at the wrong end.
+const tailBytes = 8 << 20
+
+// Last answers with the last entries of a scope. The statement has the scope's parameters, then how
+// many entries and how many bytes, and gives the columns of entries forwards.
+func Last(db Database, req *abi.LedgerReadRequest, sql string, scope ...abi.SQLParam) (*abi.RowsReply, error) {
+	if len(req.Cursor) > 0 {
+		return nil, &abi.Error{Code: abi.CodeInvalid, Message: "the last entries have no cursor that they come behind"}
+	}
+	rows, size := min(req.Last, tailRows), uint64(tailBytes)
+	if req.Limit > 0 {
+		rows = min(rows, req.Limit)
+	}
+	if req.MaxBytes > 0 {
+		size = min(size, req.MaxBytes)
+	}
+	step := alineo.Keep(sql, append(scope, alineo.Int(int64(rows)), alineo.Int(int64(size)))...)
+	return Page(db, step, nil, abi.RowTS, abi.RowID)
+}
+
+// Checkpoints answers with a page of checkpoints. The statement has the key, ts and id that the page is
+// behind, and the limit.
+func Checkpoints(db Database, req *abi.SandboxPageRequest, sql string) (*abi.RowsReply, error) {
+	ts, id, err := ParseCursor(req.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	limit, oneMore := Limit(req.Limit)
+	step := alineo.Keep(sql, append(Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...).Limit(limit, req.MaxBytes)
+	return Page(db, step, req.Cursor, abi.CheckpointCreated, abi.CheckpointID)
 }
 
 // All answers with every row of a query, as far as the host keeps them.

@@ -12,23 +12,34 @@ const database alineo.SQL = "ledger"
 // Ledger is the plugin's ledger. Its state may be lost at any time: it only saves looking again.
 type Ledger struct {
 	ledgerkit.Environments
+	ledgerkit.Maintenance
+
 	tables tables
-	sql   Statements
-	store *alineo.Program
+	sql    Statements
+	store  *alineo.Program
 }
 
-var _ alineo.Ledger = (*Ledger)(nil)
+var _ Operations = (*Ledger)(nil)
 
 // New returns the ledger with these statements.
 func New(sql Statements) *Ledger {
 	l := &Ledger{sql: sql}
 	l.store = newAppend(&l.sql)
 	l.Environments = ledgerkit.Environments{DB: &l.tables, Ensure: l.tables.ensure, SQL: &l.sql.Environments}
+	l.Maintenance = ledgerkit.Maintenance{
+		DB: &l.tables, Ensure: l.tables.ensure, SQL: &l.sql.Maintenance, Version: schemaVersion,
+	}
 	return l
 }
 
+// Operations are those of a ledger that lacks none.
+type Operations interface {
+	alineo.Ledger
+	alineo.Maintenance
+}
+
 // Plugin returns the plugin that serves a ledger, which may be a type of the caller's with Ledger in it.
-func Plugin(ledger alineo.Ledger) alineo.Plugin {
+func Plugin(ledger Operations) alineo.Plugin {
 	return alineo.Plugin{
 		Manifest: abi.Manifest{
 			Name: "sqlite", Version: "0.1.0", Kinds: []string{alineo.KindLedger},
@@ -39,7 +50,7 @@ func Plugin(ledger alineo.Ledger) alineo.Plugin {
 			State:        abi.StateNone,
 		},
 		Configure: configure,
-		Ledger:    ledger,
+		Ledger:    ledger, Maintenance: ledger,
 	}
 }
 

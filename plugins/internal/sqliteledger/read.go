@@ -17,6 +17,13 @@ func (l *Ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if req.Last > 0 {
+		sql := l.sql.Last
+		if req.Key == (abi.SandboxKey{}) {
+			sql = l.sql.LastAll
+		}
+		return ledgerkit.Last(&l.tables, req, sql, ledgerkit.Key(req.Key)...)
+	}
 	limit, oneMore := ledgerkit.Limit(req.Limit)
 	var step alineo.Step
 	if req.Key == (abi.SandboxKey{}) {
@@ -38,12 +45,12 @@ func (l *Ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 	return ledgerkit.All(&l.tables, l.sql.TaggedCheckpoint, append(ledgerkit.Key(req.Key), alineo.Text(req.Tag))...)
 }
 
-// ListCheckpoints returns the checkpoints in the order in which they were made.
-func (l *Ledger) ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error) {
+// ListCheckpoints returns a page of the checkpoints in the order in which they were made.
+func (l *Ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, error) {
 	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
-	return ledgerkit.All(&l.tables, l.sql.ListCheckpoints, ledgerkit.Key(req.Key)...)
+	return ledgerkit.Checkpoints(&l.tables, req, l.sql.ListCheckpoints)
 }
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.

@@ -11,11 +11,12 @@ const isTimed = `typeof(ts) = 'integer'`
 type Statements struct {
 	Claim, Stand, Head                                 string
 	Advance, Insert, Segment, Applied                  string
-	Read, ReadAll                                      string
+	Read, ReadAll, Last, LastAll                       string
 	LastCheckpoint, TaggedCheckpoint, ListCheckpoints  string
 	FindName, FindForeign                              string
 	Tombstone, DeleteEvents, DeleteSegments, ResetHead string
 	Environments                                       ledgerkit.EnvironmentSQL
+	Maintenance                                        ledgerkit.MaintenanceSQL
 	// Details sums up the sandboxes whose created events are in scope, a condition on alineo_events.
 	Details func(scope string) string
 }
@@ -57,6 +58,9 @@ func Standard() Statements {
 
 		ReadAll: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`,
 
+		Last:    lastSQL(`name = ?1 AND sandbox_id = ?2`, `ts DESC, id DESC`, `ts, id`),
+		LastAll: lastSQL(`?1 = '' AND ?2 = ''`, `id DESC`, `id`),
+
 		LastCheckpoint: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events
  WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`,
 
@@ -67,8 +71,9 @@ func Standard() Statements {
 
 		ListCheckpoints: `SELECT
  coalesce(CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.snapshotId') AS TEXT) END, ''),
- CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.name') AS TEXT) END, ts
- FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts, id`,
+ CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.name') AS TEXT) END, ts, id
+ FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` AND (ts, id) > (?, ?)
+ ORDER BY ts, id LIMIT ?`,
 
 		FindName: `SELECT name FROM alineo_host_heads WHERE sandbox_id = ?
  AND EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = alineo_host_heads.name AND e.sandbox_id = alineo_host_heads.sandbox_id)
@@ -101,8 +106,47 @@ func Standard() Statements {
  ON CONFLICT(name) DO UPDATE SET snapshot_id = excluded.snapshot_id, image = excluded.image, built_at = excluded.built_at`,
 			Delete: `DELETE FROM alineo_environments WHERE name = ?`,
 		},
+		Maintenance: ledgerkit.MaintenanceSQL{
+			// Of the entries it reads the first of each sandbox. The pluses take the affinity away: without them
+			// SQLite would use the index for the name only, and walk over all that a name has.
+			Heads: `WITH RECURSIVE known(name, sandbox_id) AS (
+  SELECT * FROM (SELECT name, sandbox_id FROM alineo_events WHERE (name, sandbox_id) > (?1, ?2)
+   ORDER BY name, sandbox_id, ts, id LIMIT 1)
+  UNION ALL
+  SELECT e.name, e.sandbox_id FROM known CROSS JOIN alineo_events e WHERE e.id = (SELECT n.id FROM alineo_events n
+   WHERE (n.name, n.sandbox_id) > (+known.name, +known.sandbox_id) ORDER BY n.name, n.sandbox_id, n.ts, n.id LIMIT 1)
+  LIMIT ?3)
+ SELECT k.name, k.sandbox_id, coalesce(epoch, 0), coalesce(hash, x''), coalesce(segment_id, x''), coalesce(entries, 0), coalesce(max_ts, 0)
+ FROM (SELECT name, sandbox_id FROM known UNION SELECT * FROM (SELECT name, sandbox_id FROM alineo_host_heads
+   WHERE (name, sandbox_id) > (?1, ?2) AND entries > 0 ORDER BY name, sandbox_id LIMIT ?3)) k
+ LEFT JOIN alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
+ ORDER BY k.name, k.sandbox_id LIMIT ?3`,
+			Segments: `SELECT first_id, last_id, segment_id, previous, hash, leaves FROM alineo_host_segments
+ WHERE name = ? AND sandbox_id = ? AND last_id > ? ORDER BY last_id LIMIT ?`,
+			Tombstones: `SELECT name, sandbox_id, entries, hash, deleted_at FROM alineo_host_tombstones
+ WHERE (name, sandbox_id) > (?, ?) ORDER BY name, sandbox_id LIMIT ?`,
+			// A time that is none counts as an entry without one.
+			Usage: `SELECT count(*), coalesce(sum(coalesce(octet_length(payload), 0) + coalesce(octet_length(error), 0)), 0),
+ coalesce(min(ts) FILTER (WHERE ` + isTimed + `), 0), coalesce(max(ts) FILTER (WHERE ` + isTimed + `), 0),
+ count(*) FILTER (WHERE ` + ledgerkit.IsCreated + `), count(*) FILTER (WHERE ` + ledgerkit.IsClosed + `)
+ FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
+			// Counting is reading an index from end to end: not for large tables.
+			Stats: `SELECT CASE WHEN (SELECT coalesce(max(id), 0) FROM alineo_events) - (SELECT coalesce(min(id), 0) FROM alineo_events) < 2000000
+  THEN (SELECT count(*) FROM alineo_events) ELSE -1 END,
+ (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)`,
+		},
 		Details: detailsSQL,
 	}
+}
+
+// lastSQL is the last ?3 entries of a scope, forwards, as far as they have ?4 bytes together. The very
+// last is there whatever it has.
+func lastSQL(scope, backwards, forwards string) string {
+	return `SELECT ` + ledgerkit.EventColumns + ` FROM (
+  SELECT *, row_number() OVER (ORDER BY ` + backwards + `) AS n,
+   sum(100 + coalesce(octet_length(payload), 0) + coalesce(octet_length(error), 0)) OVER (ORDER BY ` + backwards + `) AS size
+  FROM (SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE ` + scope + ` ORDER BY ` + backwards + ` LIMIT ?3))
+ WHERE n = 1 OR size <= ?4 ORDER BY ` + forwards
 }
 
 // detailsSQL sums up the sandboxes whose events are in scope, a condition on alineo_events. A payload

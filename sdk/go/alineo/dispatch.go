@@ -39,6 +39,11 @@ func (g *instance) group(op abi.Op, body []byte) []byte {
 			return frame
 		}
 	}
+	if p.Maintenance != nil {
+		if frame := g.maintenance(p.Maintenance, op, body); frame != nil {
+			return frame
+		}
+	}
 	return g.fail(missing(op))
 }
 
@@ -61,7 +66,7 @@ func (g *instance) ledger(l Ledger, op abi.Op, body []byte) []byte {
 	case abi.OpLedgerLastCheckpoint:
 		return serve(g, body, new(abi.LastCheckpointRequest), l.LastCheckpoint)
 	case abi.OpLedgerListCheckpoints:
-		return serve(g, body, new(abi.SandboxRequest), l.ListCheckpoints)
+		return serve(g, body, new(abi.SandboxPageRequest), l.ListCheckpoints)
 	case abi.OpLedgerListSandboxes:
 		return serve(g, body, new(abi.ListSandboxesRequest), l.ListSandboxes)
 	case abi.OpLedgerGetSandbox:
@@ -70,6 +75,25 @@ func (g *instance) ledger(l Ledger, op abi.Op, body []byte) []byte {
 		return serve(g, body, new(abi.FindSandboxRequest), l.FindSandbox)
 	case abi.OpLedgerDeleteSandbox:
 		return serve(g, body, new(abi.SandboxRequest), l.DeleteSandbox)
+	default:
+		return nil
+	}
+}
+
+// maintenance runs one of the ledger group's optional operations, nil when op is none.
+func (g *instance) maintenance(m Maintenance, op abi.Op, body []byte) []byte {
+	switch op {
+	case abi.OpLedgerListHeads:
+		return serve(g, body, new(abi.PageRequest), m.ListHeads)
+	case abi.OpLedgerListSegments:
+		return serve(g, body, new(abi.SandboxPageRequest), m.ListSegments)
+	case abi.OpLedgerListTombstones:
+		return serve(g, body, new(abi.PageRequest), m.ListTombstones)
+	case abi.OpLedgerUsage:
+		return serve(g, body, new(abi.SandboxRequest), m.Usage)
+	case abi.OpLedgerStats:
+		reply, err := m.Stats()
+		return answer(g, reply, err)
 	default:
 		return nil
 	}

@@ -66,7 +66,7 @@ func code(t *testing.T, err error) abi.Code {
 func TestEveryOperationReachesItsMethod(t *testing.T) {
 	t.Parallel()
 	l := new(recorder)
-	serveTest(t, Plugin{Manifest: abi.Manifest{Name: "n"}, Ledger: l}, nil)
+	serveTest(t, Plugin{Manifest: abi.Manifest{Name: "n"}, Ledger: l, Maintenance: l}, nil)
 	key := abi.SandboxKey{Name: "run", SandboxID: "id"}
 	for _, c := range []struct {
 		op   abi.Op
@@ -77,11 +77,16 @@ func TestEveryOperationReachesItsMethod(t *testing.T) {
 		{abi.OpLedgerAppend, &abi.LedgerAppendRequest{Entries: 7}, "Append 7"},
 		{abi.OpLedgerRead, &abi.LedgerReadRequest{Key: key, Limit: 3}, "Read run/id 3"},
 		{abi.OpLedgerLastCheckpoint, &abi.LastCheckpointRequest{Key: key, Tag: "t"}, "LastCheckpoint run/id t"},
-		{abi.OpLedgerListCheckpoints, &abi.SandboxRequest{Key: key}, "ListCheckpoints run/id"},
+		{abi.OpLedgerListCheckpoints, &abi.SandboxPageRequest{Key: key, Limit: 4}, "ListCheckpoints run/id 4"},
 		{abi.OpLedgerListSandboxes, &abi.ListSandboxesRequest{Status: "running"}, "ListSandboxes running"},
 		{abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: key}, "GetSandbox run/id"},
 		{abi.OpLedgerFindSandbox, &abi.FindSandboxRequest{SandboxID: "id"}, "FindSandbox id"},
 		{abi.OpLedgerDeleteSandbox, &abi.SandboxRequest{Key: key}, "DeleteSandbox run/id"},
+		{abi.OpLedgerListHeads, &abi.PageRequest{Limit: 5}, "ListHeads 5"},
+		{abi.OpLedgerListSegments, &abi.SandboxPageRequest{Key: key, Limit: 6}, "ListSegments run/id 6"},
+		{abi.OpLedgerListTombstones, &abi.PageRequest{Limit: 7}, "ListTombstones 7"},
+		{abi.OpLedgerUsage, &abi.SandboxRequest{Key: key}, "Usage run/id"},
+		{abi.OpLedgerStats, nil, "Stats"},
 		{abi.OpEnvironmentGet, &abi.EnvironmentRequest{Name: "e"}, "GetEnvironment e"},
 		{abi.OpEnvironmentSave, &abi.Environment{Name: "e"}, "SaveEnvironment e"},
 		{abi.OpEnvironmentDelete, &abi.EnvironmentRequest{Name: "e"}, "DeleteEnvironment e"},
@@ -105,6 +110,9 @@ func TestEveryOperationReachesItsMethod(t *testing.T) {
 	var manifest abi.Manifest
 	if err := Dispatch(abi.OpDescribe, nil, &manifest); err != nil || len(manifest.Kinds) != 1 || manifest.Kinds[0] != "ledger" {
 		t.Errorf("the manifest is %+v, %v", manifest, err)
+	}
+	if want := "ledger.list_heads ledger.list_segments ledger.list_tombstones ledger.usage ledger.stats"; strings.Join(manifest.Optional, " ") != want {
+		t.Errorf("the manifest declares %q, want %q", manifest.Optional, want)
 	}
 }
 
@@ -140,8 +148,33 @@ func (r *recorder) LastCheckpoint(m *abi.LastCheckpointRequest) (*abi.RowsReply,
 	return nil, nil
 }
 
-func (r *recorder) ListCheckpoints(m *abi.SandboxRequest) (*abi.RowsReply, error) {
-	r.note("ListCheckpoints", m.Key)
+func (r *recorder) ListCheckpoints(m *abi.SandboxPageRequest) (*abi.RowsReply, error) {
+	r.note("ListCheckpoints", m.Key, m.Limit)
+	return nil, nil
+}
+
+func (r *recorder) ListHeads(m *abi.PageRequest) (*abi.RowsReply, error) {
+	r.note("ListHeads", m.Limit)
+	return nil, nil
+}
+
+func (r *recorder) ListSegments(m *abi.SandboxPageRequest) (*abi.RowsReply, error) {
+	r.note("ListSegments", m.Key, m.Limit)
+	return nil, nil
+}
+
+func (r *recorder) ListTombstones(m *abi.PageRequest) (*abi.RowsReply, error) {
+	r.note("ListTombstones", m.Limit)
+	return nil, nil
+}
+
+func (r *recorder) Usage(m *abi.SandboxRequest) (*abi.Usage, error) {
+	r.note("Usage", m.Key)
+	return nil, nil
+}
+
+func (r *recorder) Stats() (*abi.Stats, error) {
+	r.note("Stats")
 	return nil, nil
 }
 
@@ -190,6 +223,7 @@ func TestWhatIsMissingIsUnsupported(t *testing.T) {
 	ledgerOps := []abi.Op{
 		abi.OpLedgerOpen, abi.OpLedgerAppend, abi.OpLedgerRead, abi.OpLedgerLastCheckpoint, abi.OpLedgerListCheckpoints,
 		abi.OpLedgerListSandboxes, abi.OpLedgerGetSandbox, abi.OpLedgerFindSandbox, abi.OpLedgerDeleteSandbox,
+		abi.OpLedgerListHeads, abi.OpLedgerListSegments, abi.OpLedgerListTombstones, abi.OpLedgerUsage, abi.OpLedgerStats,
 		abi.OpEnvironmentGet, abi.OpEnvironmentSave, abi.OpEnvironmentDelete, abi.OpEnvironmentList,
 	}
 	serveTest(t, Plugin{}, nil)
@@ -203,7 +237,7 @@ func TestWhatIsMissingIsUnsupported(t *testing.T) {
 			t.Errorf("%s of an empty plugin: %v", op, err)
 		}
 	}
-	Serve(Plugin{Ledger: Unimplemented{}})
+	Serve(Plugin{Ledger: Unimplemented{}, Maintenance: Unimplemented{}})
 	for _, op := range ledgerOps {
 		if err := Dispatch(op, nil, nil); code(t, err) != abi.CodeUnsupported {
 			t.Errorf("%s of an unimplemented ledger: %v", op, err)

@@ -20,6 +20,9 @@ type Plugin struct {
 	Close func() error
 	// Ledger makes the guest one of kind "ledger".
 	Ledger Ledger
+	// Maintenance is what the ledger offers those who operate it. Serve declares its operations as
+	// optional ones that the guest has.
+	Maintenance Maintenance
 }
 
 // Ledger stores entries. ABI.md says what each operation must do; every method answers one
@@ -32,13 +35,22 @@ type Ledger interface {
 	Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error)
 	Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error)
 	LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply, error)
-	ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error)
+	ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, error)
 	ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, error)
 	GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error)
 	FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error)
 	DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error)
 
 	Environments
+}
+
+// Maintenance lists what a ledger keeps beside its entries, and sums it up. A ledger need not have it.
+type Maintenance interface {
+	ListHeads(req *abi.PageRequest) (*abi.RowsReply, error)
+	ListSegments(req *abi.SandboxPageRequest) (*abi.RowsReply, error)
+	ListTombstones(req *abi.PageRequest) (*abi.RowsReply, error)
+	Usage(req *abi.SandboxRequest) (*abi.Usage, error)
+	Stats() (*abi.Stats, error)
 }
 
 // Environments stores prebuilt snapshots by name.
@@ -56,14 +68,19 @@ const KindLedger = "ledger"
 // before its first call, and never its main.
 func Serve(p Plugin) {
 	if p.Ledger != nil {
-		p.Manifest.Kinds = withKind(p.Manifest.Kinds, KindLedger)
+		p.Manifest.Kinds = with(p.Manifest.Kinds, KindLedger)
+	}
+	if p.Maintenance != nil {
+		for op := abi.OpLedgerListHeads; op <= abi.OpLedgerStats; op++ {
+			p.Manifest.Optional = with(p.Manifest.Optional, op.String())
+		}
 	}
 	guest.plugin, guest.served = p, true
 }
 
-func withKind(kinds []string, kind string) []string {
-	if slices.Contains(kinds, kind) {
-		return kinds
+func with(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
 	}
-	return append(slices.Clip(kinds), kind)
+	return append(slices.Clip(names), name)
 }

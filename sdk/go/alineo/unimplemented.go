@@ -2,11 +2,14 @@ package alineo
 
 import "github.com/alineo-labs/alineo-host/abi"
 
-// Unimplemented is a Ledger that has no operation. Embed it to write a plugin step by step, or one
+// Unimplemented is a Ledger and a Maintenance that has no operation. Embed it to write a plugin step by step, or one
 // whose store lacks some.
 type Unimplemented struct{}
 
-var _ Ledger = Unimplemented{}
+var (
+	_ Ledger      = Unimplemented{}
+	_ Maintenance = Unimplemented{}
+)
 
 func missing(op abi.Op) error {
 	return &abi.Error{Code: abi.CodeUnsupported, Message: "this plugin has no operation " + op.String()}
@@ -33,7 +36,7 @@ func (Unimplemented) LastCheckpoint(*abi.LastCheckpointRequest) (*abi.RowsReply,
 }
 
 // ListCheckpoints answers unsupported.
-func (Unimplemented) ListCheckpoints(*abi.SandboxRequest) (*abi.RowsReply, error) {
+func (Unimplemented) ListCheckpoints(*abi.SandboxPageRequest) (*abi.RowsReply, error) {
 	return nil, missing(abi.OpLedgerListCheckpoints)
 }
 
@@ -55,6 +58,31 @@ func (Unimplemented) FindSandbox(*abi.FindSandboxRequest) (*abi.RowsReply, error
 // DeleteSandbox answers unsupported.
 func (Unimplemented) DeleteSandbox(*abi.SandboxRequest) (*abi.DeleteReply, error) {
 	return nil, missing(abi.OpLedgerDeleteSandbox)
+}
+
+// ListHeads answers unsupported.
+func (Unimplemented) ListHeads(*abi.PageRequest) (*abi.RowsReply, error) {
+	return nil, missing(abi.OpLedgerListHeads)
+}
+
+// ListSegments answers unsupported.
+func (Unimplemented) ListSegments(*abi.SandboxPageRequest) (*abi.RowsReply, error) {
+	return nil, missing(abi.OpLedgerListSegments)
+}
+
+// ListTombstones answers unsupported.
+func (Unimplemented) ListTombstones(*abi.PageRequest) (*abi.RowsReply, error) {
+	return nil, missing(abi.OpLedgerListTombstones)
+}
+
+// Usage answers unsupported.
+func (Unimplemented) Usage(*abi.SandboxRequest) (*abi.Usage, error) {
+	return nil, missing(abi.OpLedgerUsage)
+}
+
+// Stats answers unsupported.
+func (Unimplemented) Stats() (*abi.Stats, error) {
+	return nil, missing(abi.OpLedgerStats)
 }
 
 // GetEnvironment answers unsupported.

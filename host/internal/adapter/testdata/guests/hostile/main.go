@@ -178,7 +178,7 @@ func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 	return l.rows(int(abi.RowColumns), req.Key, nil)
 }
 
-func (l *ledger) ListCheckpoints(req *abi.SandboxRequest) (*abi.RowsReply, error) {
+func (l *ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, error) {
 	return l.rows(int(abi.CheckpointColumns), req.Key, nil)
 }
 

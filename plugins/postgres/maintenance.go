@@ -1,0 +1,49 @@
+package main
+
+import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+
+// maintenanceSQL are the statements for those who operate the ledger. Its text is for literals that
+// name tables.
+func maintenanceSQL(in func(string) string, inText string) ledgerkit.MaintenanceSQL {
+	size := func(table string) string {
+		return `pg_total_relation_size('` + inText + table + `')`
+	}
+	return ledgerkit.MaintenanceSQL{
+		// Names are compared byte by byte, which the index, in the database's collation, is of no use for: a
+		// page looks at the first entry of each sandbox that there is, and then sorts.
+		Heads: in(`WITH RECURSIVE known(name, sandbox_id) AS (
+  (SELECT name, sandbox_id FROM {}alineo_events ORDER BY name, sandbox_id LIMIT 1)
+  UNION ALL
+  SELECT n.name, n.sandbox_id FROM known CROSS JOIN LATERAL (SELECT e.name, e.sandbox_id FROM {}alineo_events e
+   WHERE (e.name, e.sandbox_id) > (known.name, known.sandbox_id) ORDER BY e.name, e.sandbox_id LIMIT 1) n)
+ SELECT k.name, k.sandbox_id, coalesce(h.epoch, 0), coalesce(h.hash, ''), coalesce(h.segment_id, ''), coalesce(h.entries, 0), coalesce(h.max_ts, 0)
+ FROM (SELECT name, sandbox_id FROM known UNION SELECT name, sandbox_id FROM {}alineo_host_heads WHERE entries > 0) k
+ LEFT JOIN {}alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
+ WHERE (k.name COLLATE "C", k.sandbox_id COLLATE "C") > ($1, $2)
+ ORDER BY k.name COLLATE "C", k.sandbox_id COLLATE "C" LIMIT $3`),
+		Segments: in(`SELECT first_id, last_id, segment_id, previous, hash, leaves FROM {}alineo_host_segments
+ WHERE name = $1 AND sandbox_id = $2 AND last_id > $3 ORDER BY last_id LIMIT $4`),
+		Tombstones: in(`SELECT name, sandbox_id, entries, hash, deleted_at FROM {}alineo_host_tombstones
+ WHERE (name COLLATE "C", sandbox_id COLLATE "C") > ($1, $2)
+ ORDER BY name COLLATE "C", sandbox_id COLLATE "C" LIMIT $3`),
+		Usage: in(`SELECT count(*), coalesce(sum(coalesce(octet_length(payload::text), 0) + coalesce(octet_length(error), 0)), 0)::bigint,
+ coalesce(min(ts), 0), coalesce(max(ts), 0),
+ count(*) FILTER (WHERE ` + ledgerkit.IsCreated + `), count(*) FILTER (WHERE ` + ledgerkit.IsClosed + `)
+ FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2`),
+		// Counting is reading an index from end to end: not for large tables.
+		Stats: in(`SELECT CASE WHEN (SELECT coalesce(max(id), 0) FROM {}alineo_events) - (SELECT coalesce(min(id), 0) FROM {}alineo_events) < 1000000
+  THEN (SELECT count(*) FROM {}alineo_events) ELSE -1 END, ` +
+			size("alineo_events") + ` + ` + size("alineo_environments") + ` + ` + size("alineo_host_heads") + ` + ` +
+			size("alineo_host_segments") + ` + ` + size("alineo_host_tombstones") + ` + ` + size("alineo_host_schema")),
+	}
+}
+
+// lastSQL is the last rows of a scope, forwards, as far as they have so many bytes together. The very
+// last is there whatever it has.
+func lastSQL(scope, backwards, forwards, rows, bytes string) string {
+	return `SELECT ` + ledgerkit.EventColumns + ` FROM (
+  SELECT *, row_number() OVER (ORDER BY ` + backwards + `) AS n,
+   sum(100 + coalesce(octet_length(payload::text), 0) + coalesce(octet_length(error), 0)) OVER (ORDER BY ` + backwards + `) AS size
+  FROM (SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events WHERE ` + scope + ` ORDER BY ` + backwards + ` LIMIT ` + rows + `) newest) sized
+ WHERE n = 1 OR size <= ` + bytes + ` ORDER BY ` + forwards
+}
