@@ -87,11 +87,14 @@ func oneEntry() *store.Batch {
 	}}}
 }
 
-// operations is every operation of a ledger.
-var operations = []struct {
+// operation is one of a ledger's.
+type operation struct {
 	op  abi.Op
 	run func(ctx context.Context, l *adapter.Ledger) error
-}{
+}
+
+// operations is every operation that a ledger must have.
+var operations = []operation{
 	{abi.OpLedgerOpen, func(ctx context.Context, l *adapter.Ledger) error { _, err := l.OpenLedger(ctx, victim); return err }},
 	{abi.OpLedgerAppend, func(ctx context.Context, l *adapter.Ledger) error { return l.Append(ctx, oneEntry()) }},
 	{abi.OpLedgerRead, func(ctx context.Context, l *adapter.Ledger) error {
@@ -217,7 +220,7 @@ func TestHostileRows(t *testing.T) {
 	t.Parallel()
 	rowless := []abi.Op{
 		abi.OpLedgerOpen, abi.OpLedgerAppend, abi.OpLedgerDeleteSandbox, abi.OpEnvironmentGet,
-		abi.OpEnvironmentSave, abi.OpEnvironmentDelete,
+		abi.OpEnvironmentSave, abi.OpEnvironmentDelete, abi.OpLedgerUsage, abi.OpLedgerStats,
 	}
 	rt := newRuntime(t)
 	for mode, want := range map[string]string{
@@ -231,7 +234,7 @@ func TestHostileRows(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			l := openHostile(t, rt, "hostile", mode)
-			for _, o := range operations {
+			for _, o := range slices.Concat(operations, maintenance) {
 				if slices.Contains(rowless, o.op) {
 					continue
 				}

@@ -1,6 +1,6 @@
 // Command hostile is a small ledger that works until its configuration tells it how to misbehave:
 // {"mode":"…"}. Modes that begin with "rows-" are about answers with rows, "head-" about opening,
-// "append-" about appending; "" is honest.
+// "append-" about appending, "keep-" about what is kept beside entries; "" is honest.
 package main
 
 import (
@@ -37,7 +37,7 @@ func init() {
 			l.mode = strings.Clone(mode)
 			return nil, nil
 		},
-		Ledger: l,
+		Ledger: l, Maintenance: l,
 	})
 }
 
