@@ -37,5 +37,11 @@
 // generations are read too; what can't be read is skipped and reported. [DigestKey] makes and
 // [CompareDigest] compares the digest of what the ledger doesn't spell out: cwd, environment, shell.
 //
+// Operating. [Export] writes a ledger as lines of JSON, [Import] checks them and brings them into another
+// ledger, [Copy] does both without a file; hashes hold across the move. [Verify] recomputes every hash
+// and names the first row that is not as it was written; [Heads] that were exported before show also what
+// a changed head would hide. [Prune] removes whole sandboxes by age, number or size, and [CollectStats]
+// says what there is. They need a store that is a store.Maintenance too. docs/ledger.md has the formats.
+//
 // imports: host/store.
 package ledger
