@@ -30,9 +30,10 @@ var ErrClosed = errors.New("host is closed")
 func Init() { engine.Init() }
 
 // LoadConfig loads a configuration file: the named one, else $ALINEO_CONFIG, else ./alineo.toml
-// when it exists, else the defaults. The error holds all problems, each with its line.
-func LoadConfig(path string) (*config.Config, error) {
-	return config.Load(config.Find(path), config.WithBundled(plugins.Names()...))
+// when it exists, else the defaults. The error holds all problems, each with its line. Options may say
+// more, such as config.WithLedger, to open another ledger of the same file.
+func LoadConfig(path string, opts ...config.Option) (*config.Config, error) {
+	return config.Load(config.Find(path), append([]config.Option{config.WithBundled(plugins.Names()...)}, opts...)...)
 }
 
 // Host is an opened configuration.

@@ -31,6 +31,7 @@ type Option func(*options)
 type options struct {
 	bundled []string
 	env     func(name string) (string, bool)
+	ledger  string
 }
 
 // WithBundled names the plugins that need no source: the caller carries them. Without it: sqlite and postgres.
@@ -41,6 +42,11 @@ func WithBundled(names ...string) Option {
 // WithEnv replaces the environment; lookup is as os.LookupEnv, which is used without it.
 func WithEnv(lookup func(name string) (string, bool)) Option {
 	return func(o *options) { o.env = lookup }
+}
+
+// WithLedger uses the plugin of this name as the ledger, whatever [ledger] plugin says.
+func WithLedger(name string) Option {
+	return func(o *options) { o.ledger = name }
 }
 
 func newOptions(opts []Option) options {
@@ -111,6 +117,9 @@ func (d *decoder) load(text string) {
 	}
 	d.root(tree)
 	d.environment()
+	if d.ledger != "" {
+		d.cfg.Ledger.Plugin = d.ledger
+	}
 	d.sugar()
 	d.cfg.fillBundled(d.bundled)
 	d.databaseURL()
