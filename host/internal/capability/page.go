@@ -91,6 +91,12 @@ func (p *Page) add(c cell) {
 	p.cells = append(p.cells, c)
 }
 
+// Grow makes room for so many more rows whose texts take so many bytes together.
+func (p *Page) Grow(rows, size int) {
+	p.cells = slices.Grow(p.cells, rows*p.columns)
+	p.data = slices.Grow(p.data, size)
+}
+
 // AppendNull appends a null.
 func (p *Page) AppendNull() {
 	p.add(cell{})

@@ -59,6 +59,8 @@ type stmt struct {
 	about   *pgconn.StatementDescription
 	formats []int16 // of the columns that it returns
 	used    uint64  // the connection's clock when it was last asked for
+	rows    int     // of its last result
+	size    int     // of that, bytes
 }
 
 // hello asks who is on the other side. A process that has another number than the one that

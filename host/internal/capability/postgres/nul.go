@@ -69,7 +69,7 @@ func maybeMarked(value []byte) bool {
 
 // unescapeNUL returns what escapeNUL was given, as JSON of the same value.
 func unescapeNUL(value []byte) []byte {
-	if !bytes.Contains(value, []byte(nulMark)) {
+	if bytes.IndexByte(value, '$') < 0 || !bytes.Contains(value, []byte(nulMark)) {
 		return value
 	}
 	keys, ok := topLevel(value)

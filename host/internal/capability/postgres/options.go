@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Bounds of what a guest may make the host hold.
@@ -33,6 +36,8 @@ const (
 	// MaxLastCell is the size of the largest cell in the last row that a step reports beside a
 	// handle, bytes; larger ones are null there.
 	MaxLastCell = 64 << 10
+	// readBuffer is how much is read from a connection at a time, bytes: rows come faster than one by one.
+	readBuffer = 64 << 10
 	// maxMessage is the size of the largest row that is read, bytes.
 	maxMessage = 300 << 20
 )
@@ -149,6 +154,9 @@ func (o *Options) config() (*pgconn.Config, error) {
 		cfg.RuntimeParams["application_name"] = "alineo-host"
 	}
 	cfg.MaxProtocolMessageBodyLen = maxMessage
+	cfg.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBuffer), w)
+	}
 	return cfg, nil
 }
 

@@ -22,6 +22,18 @@ type result struct {
 	full     bool // a bound was reached
 	more     bool // and there was another row
 	affected uint64
+	st       *stmt // nil when the connection does not know it
+}
+
+// few is how many rows a result has before it is taken to be as long as the one before it.
+const few = 32
+
+// expect makes room for a result that goes on as the one before it.
+func (r *result) expect() {
+	if r.st == nil || r.st.rows <= few {
+		return
+	}
+	r.page.Grow(min(r.st.rows, r.maxRows)-few, r.st.size)
 }
 
 // newResult applies the host's bounds to those of a step.
@@ -56,7 +68,11 @@ func (r *result) add(fields []pgconn.FieldDescription, cells [][]byte) {
 		}
 		appendCell(r.page, fields[i].DataTypeOID, fields[i].Format, cells[i])
 	}
-	r.full = r.page.Len() >= r.maxRows || r.page.WireSize() > r.maxBytes
+	n := r.page.Len()
+	if n == few {
+		r.expect()
+	}
+	r.full = n >= r.maxRows || r.page.WireSize() > r.maxBytes
 }
 
 // check refuses what does not fit into a reply.

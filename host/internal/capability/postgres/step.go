@@ -343,6 +343,7 @@ func (p *program) receive(r run, reader *pgconn.ResultReader, last bool) (*abi.E
 	columns := len(fields)
 	if res.page != nil && res.page.Columns() == 0 {
 		res.page.Reset(columns)
+		res.st = p.conn.statements[step.SQL]
 	}
 	returned, drained := uint64(0), 0
 	for reader.NextRow() {
@@ -365,6 +366,9 @@ func (p *program) receive(r run, reader *pgconn.ResultReader, last bool) (*abi.E
 	tag, err := reader.Close()
 	if err != nil {
 		return nil, err
+	}
+	if res.st != nil {
+		res.st.rows, res.st.size = res.page.Len(), int(res.page.WireSize())
 	}
 	changed := uint64(0)
 	if tag.Insert() || tag.Update() || tag.Delete() || strings.HasPrefix(tag.String(), "MERGE") {
