@@ -247,6 +247,7 @@ func (g *guest) follow() {
 		switch op.Op {
 		case Stop:
 			g.signalAll(syscall.SIGSTOP)
+			awaitStopped()
 		case Continue:
 			g.signalAll(syscall.SIGCONT)
 		default:
