@@ -1,7 +1,6 @@
 package execd
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -49,8 +48,6 @@ type usage struct {
 	cpu    time.Duration // computed since it began
 	memory int64         // bytes
 }
-
-var errNoMetrics = errors.New("this system says nothing of what processes use")
 
 func (m *Meter) look() (u usage, err error) {
 	if m.cpu == nil || m.memory == nil {

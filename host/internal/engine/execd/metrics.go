@@ -67,18 +67,27 @@ func (s *Server) watchMetrics(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
-	out := json.NewEncoder(w) // one line a message
 	flush := http.NewResponseController(w)
+	send := func(v any) error {
+		b, err := json.Marshal(v)
+		if err == nil {
+			_, err = w.Write(append(b, '\n'))
+		}
+		if err == nil {
+			err = flush.Flush()
+		}
+		return err
+	}
 	for wait := metricsWindow; err == nil; wait = metricsEvery {
 		var msg metrics
 		if msg, last, err = s.opts.Meter.measure(r.Context(), last, wait); err != nil {
 			break
 		}
-		if out.Encode(msg) != nil || flush.Flush() != nil {
+		if send(msg) != nil {
 			return // the client has gone
 		}
 	}
 	if r.Context().Err() == nil {
-		_ = out.Encode(map[string]string{"error": err.Error()})
+		_ = send(map[string]string{"error": err.Error()}) // else the client has gone
 	}
 }

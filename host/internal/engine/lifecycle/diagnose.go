@@ -29,7 +29,7 @@ func writeText(w http.ResponseWriter, deprecated bool, text string) error {
 	if deprecated {
 		w.Header().Set("Deprecation", "true")
 	}
-	_, _ = io.WriteString(w, text) // else the client has gone
+	_, _ = io.WriteString(w, text) //nolint:gosec // plain text; and if it can't be written the client has gone
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,7 +96,7 @@ func (j *journal) text(tail int, from time.Time) string {
 	defer j.mu.Unlock()
 	all := j.lines
 	if len(j.part) > 0 {
-		all = append(all[:len(all):len(all)], journalEntry{time.Now(), string(j.part)})
+		all = append(slices.Clip(all), journalEntry{time.Now(), string(j.part)})
 	}
 	all = all[max(0, len(all)-tail):]
 	var out strings.Builder
