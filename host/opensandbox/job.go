@@ -33,7 +33,7 @@ type Job struct {
 	err    error          // what Read returns from now on
 
 	quiet   int       // polls without news, in a row
-	silent  time.Time // since when nobody answered; zero when somebody does
+	silent  time.Time // since when no log could be read; zero when it could
 	missing time.Time // since when the server doesn't know the command
 }
 
@@ -143,8 +143,7 @@ func (j *Job) step(p []byte) (int, error) {
 	n, err := j.part.Read(p)
 	j.at.Skip += int64(n)
 	if n > 0 {
-		j.heard()
-		j.quiet = 0
+		j.silent, j.quiet = time.Time{}, 0
 		return n, nil
 	}
 	part := j.part
@@ -156,7 +155,7 @@ func (j *Job) step(p []byte) (int, error) {
 	if !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return 0, j.outage(err)
 	}
-	j.heard()
+	j.silent = time.Time{}
 	grew := part.next != "" && part.next != j.at.Cursor
 	if part.next != "" {
 		j.at = Position{Cursor: part.next}
@@ -176,14 +175,12 @@ func (j *Job) look() error {
 	if err != nil {
 		return err
 	}
-	j.heard()
+	j.missing = time.Time{}
 	if !status.Running {
 		j.status = status
 	}
 	return nil
 }
-
-func (j *Job) heard() { j.silent, j.missing = time.Time{}, time.Time{} }
 
 // outage decides whether a failed call is worth another try, and waits for it. It returns nil then.
 func (j *Job) outage(err error) error {

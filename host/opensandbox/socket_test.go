@@ -2,9 +2,12 @@ package opensandbox_test
 
 import (
 	"bufio"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -70,4 +73,50 @@ func execdAt(t *testing.T, address string, opts opensandbox.Options) *opensandbo
 	t.Helper()
 	opts.BaseURL = control(t, address).URL
 	return newClient(t, opts).Execd("box")
+}
+
+// decodeCommand reads the command out of a request.
+func decodeCommand(t *testing.T, r *http.Request) string {
+	t.Helper()
+	var body struct {
+		Command string `json:"command"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		t.Error(err)
+	}
+	return body.Command
+}
+
+// saveUpload writes an uploaded file where it is to be.
+func saveUpload(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
+	form, err := r.MultipartReader()
+	if err != nil {
+		t.Error(err)
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	var metadata struct {
+		Path string `json:"path"`
+		Mode int    `json:"mode"`
+	}
+	for {
+		part, err := form.NextPart()
+		if err != nil {
+			return
+		}
+		raw, err := io.ReadAll(part)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if part.FormName() == "metadata" {
+			err = json.Unmarshal(raw, &metadata)
+		} else {
+			err = os.WriteFile(metadata.Path, raw, 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
