@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -333,102 +331,5 @@ func TestPostgresCutAtCommit(t *testing.T) {
 	}
 	if err := n.check(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-const (
-	processes = 4
-	sandboxes = 8
-	rounds    = 30
-)
-
-// writerProcess drives some sandboxes and returns the exit code.
-func writerProcess(dsn, name string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	err := func() error {
-		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: os.Getenv("ALINEO_TEST_CACHE")})
-		if err != nil {
-			return err
-		}
-		l, err := openPostgres(ctx, rt, dsn, "public")
-		if err != nil {
-			return err
-		}
-		failures := make(chan error, sandboxes)
-		for i := range sandboxes {
-			go func() {
-				n, err := claim(ctx, l, name, fmt.Sprint(i))
-				for round := 0; err == nil && round < rounds; round++ {
-					err = n.append(ctx, 1+round%7)
-				}
-				failures <- err
-			}()
-		}
-		for range sandboxes {
-			err = errors.Join(err, <-failures)
-		}
-		return errors.Join(err, l.Close(ctx), rt.Close(ctx))
-	}()
-	if err != nil {
-		_, _ = os.Stderr.WriteString(err.Error() + "\n")
-		return 1
-	}
-	return 0
-}
-
-// TestPostgresManyProcesses lets processes write to one database while all of it is followed: order
-// holds for each sandbox, and who follows misses nothing.
-func TestPostgresManyProcesses(t *testing.T) {
-	t.Parallel()
-	_, dsn := pgtest.Server(t).Database(t)
-	l := openLedger(t, newRuntime(t), dsn)
-	cache := t.TempDir()
-	finished := make(chan error, processes)
-	for i := range processes {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], fmt.Sprintf("process-%d", i)) //nolint:gosec // this test
-		cmd.Env = append(os.Environ(), childEnv+"="+dsn, "ALINEO_TEST_CACHE="+cache)
-		go func() {
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				err = fmt.Errorf("%w: %s", err, out)
-			}
-			finished <- err
-		}()
-	}
-	const total = processes * sandboxes * (rounds/7*28 + 3) // 1 to 7 entries, over and over, and then 1 and 2
-	seen := make(map[int64]bool)
-	next := make(map[string]int64)
-	var cursor []byte
-	running := processes
-	for running > 0 || len(seen) < total {
-		select {
-		case err := <-finished:
-			if running--; err != nil {
-				t.Fatal(err)
-			}
-		default:
-		}
-		done := running == 0
-		page, err := l.ReadAll(t.Context(), store.ReadOptions{Cursor: cursor})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range page.Entries {
-			e := &page.Entries[i]
-			key := e.Name + "/" + e.SandboxID
-			if seen[e.ID] || e.StepIndex != next[key] {
-				t.Fatalf("%s: entry %d follows %d", key, e.StepIndex, next[key]-1)
-			}
-			seen[e.ID] = true
-			next[key]++
-		}
-		cursor = page.Cursor
-		if done && len(page.Entries) == 0 {
-			break
-		}
-	}
-	if len(seen) != total || len(next) != processes*sandboxes {
-		t.Errorf("%d entries of %d sandboxes were followed, want %d of %d", len(seen), len(next), total, processes*sandboxes)
 	}
 }
