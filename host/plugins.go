@@ -96,12 +96,7 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 	})
 	return pluginSpec{caps: caps, Spec: plugin.Spec{
 		Name: name, Wasm: wasm, SHA256: digest, Caps: caps, Config: options, HostVersion: version,
-		Limits: plugin.Limits{
-			MemoryBytes: int64(cfg.Limits.Memory), Deadline: time.Duration(cfg.Limits.Deadline),
-			StartDeadline: time.Duration(cfg.Limits.StartDeadline), Instances: cfg.Limits.Instances,
-			MaxRequest: int64(cfg.Limits.MaxRequest), MaxResponse: int64(cfg.Limits.MaxResponse),
-			LogPerSecond: cfg.Limits.LogLines,
-		},
+		Limits: pluginLimits(cfg.Limits),
 	}}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 const (
 	exitFailed      = 1
 	exitUsage       = 2
+	exitNotLoaded   = 3 // plugin test: no case could run
 	exitHost        = 125
 	exitTimeout     = 124 // the command was killed after --timeout
 	exitInterrupted = 130

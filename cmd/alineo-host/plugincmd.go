@@ -11,8 +11,9 @@ import (
 )
 
 func newPlugin(a *app) *cobra.Command {
-	return group("plugin", "List or inspect plugins", "  alineo-host plugin list\n  alineo-host plugin inspect sqlite",
-		newPluginList(a), newPluginInspect(a))
+	return group("plugin", "List, inspect or test plugins",
+		"  alineo-host plugin list\n  alineo-host plugin inspect sqlite\n  alineo-host plugin test ./my-ledger.wasm",
+		newPluginList(a), newPluginInspect(a), newPluginTest(a))
 }
 
 func newPluginList(a *app) *cobra.Command {

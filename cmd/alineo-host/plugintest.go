@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host"
+)
+
+type pluginTestFlags struct {
+	set           []string
+	settings      string
+	grants        []string
+	with, without []string
+	run           string
+	list          bool
+	count         int
+	seed          uint64
+	parallel      int
+	deadline      time.Duration
+	timeout       time.Duration
+	junit         string
+}
+
+func newPluginTest(a *app) *cobra.Command {
+	f := &pluginTestFlags{}
+	cmd := &cobra.Command{
+		Use:   "test NAME|FILE",
+		Short: "Try a plugin: every rule of the shared suite as a case, each on storage of its own",
+		Long: `test runs the shared suite against a ledger plugin: one that the configuration names, a
+bundled one, or a module in a file, which need not be pinned. Each rule is a case. Which of
+them run follows from the plugin's manifest; the others are listed with the reason.
+
+The plugin is granted what it asks for and nothing else, and what it gets is printed. Each
+case has storage of its own: a temporary SQLite file, or, on a PostgreSQL server that is
+granted, a database that is made for the case and dropped after it. Nothing that the
+configuration names is ever written to.
+
+A guest that crashes, never ends or eats memory fails its case, with the host's error, and
+the others go on. Every case runs twice by default, the second time in an order of chance:
+what fails in one of its runs depends on chance, or on what ran before.
+
+It exits with 0 when no case failed, 1 when one did, 3 when none could run because the
+plugin could not be loaded, and 2 for wrong usage.`,
+		Example: `  alineo-host plugin test ./my-ledger.wasm
+  alineo-host plugin test ./my-ledger.wasm --set region=eu --run '^append/' --json
+  alineo-host plugin test ./my-pg-ledger.wasm --grant ledger=env:DATABASE_URL
+  alineo-host plugin test sqlite --junit report.xml
+  alineo-host plugin test --list`,
+		Args: usage(func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return cobra.MaximumNArgs(0)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return a.listPluginTests(f.run)
+			}
+			return a.testPlugin(cmd.Context(), args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "a `KEY=VALUE` of the plugin's configuration; the value is JSON, or else text; dots in the key make tables (repeatable)")
+	flags.StringVar(&f.settings, "settings", "", "a TOML or JSON `file` with the plugin's configuration")
+	flags.StringArrayVar(&f.grants, "grant", nil, "give the plugin a database: `NAME=sqlite`, or NAME=DSN of a PostgreSQL server; env:VARIABLE and file:PATH are read (repeatable)")
+	flags.StringArrayVar(&f.with, "with", nil, "try a `feature` that the manifest does not tell: "+strings.Join(host.PluginTestFeatures(), ", ")+" (repeatable)")
+	flags.StringArrayVar(&f.without, "without", nil, "leave a `feature` out (repeatable)")
+	flags.StringVar(&f.run, "run", "", "only cases whose name matches the `regexp`")
+	flags.BoolVar(&f.list, "list", false, "list the cases and their rules, without a plugin")
+	flags.IntVar(&f.count, "count", 2, "how `often` each case runs")
+	flags.Uint64Var(&f.seed, "seed", 0, "the `number` that makes the order of later runs (default: of chance; it is printed)")
+	flags.IntVar(&f.parallel, "parallel", 2*runtime.GOMAXPROCS(0), "how `many` cases run at once")
+	flags.DurationVar(&f.deadline, "deadline", 0, "the longest `time` of one call (default: limits.deadline of the plugin)")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "the longest `time` of one case")
+	flags.StringVar(&f.junit, "junit", "", "also write a JUnit `file`")
+	return cmd
+}
+
+// listPluginTests prints the cases that match.
+func (a *app) listPluginTests(pattern string) error {
+	match, err := matching(pattern)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, c := range host.PluginTestCases() {
+		if !match(c.Name) {
+			continue
+		}
+		if a.out.json {
+			if err := a.out.data(caseLine{Type: "case", PluginTestCase: c}); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{c.Name, c.Rule})
+	}
+	if a.out.json {
+		return nil
+	}
+	return a.out.table([]string{"CASE", "RULE"}, rows)
+}
+
+func matching(pattern string) (func(string) bool, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, &exitError{code: exitUsage, err: fmt.Errorf("--run: %w", err)}
+	}
+	return re.MatchString, nil
+}
+
+// testPlugin tries a plugin and tells what came of it.
+func (a *app) testPlugin(ctx context.Context, nameOrFile string, f *pluginTestFlags) error {
+	opts, err := f.options()
+	if err != nil {
+		return &exitError{code: exitUsage, err: err}
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	shown := &pluginTestView{out: a.out}
+	opts.Begun, opts.Ended = shown.begun, shown.ended
+	opts.Log = a.logLevel != ""
+	report, err := host.TestPlugin(ctx, cfg, nameOrFile, opts)
+	if errors.Is(err, host.ErrPluginNotRunnable) {
+		return &exitError{code: exitNotLoaded, err: err}
+	}
+	if err == nil && report.Plan.Cases == 0 {
+		return &exitError{code: exitUsage, err: fmt.Errorf("no case's name matches --run %q (see %s plugin test --list)", f.run, a.self())}
+	}
+	if f.junit != "" {
+		err = errors.Join(err, writeJUnit(f.junit, report))
+	}
+	if err := errors.Join(err, shown.summary(report, a.pinLines(nameOrFile, report))); err != nil {
+		return err
+	}
+	if report.Failed > 0 {
+		return &exitError{code: exitFailed, err: fmt.Errorf("%d of %d cases failed", report.Failed, len(report.Cases))}
+	}
+	return nil
+}
+
+// options are the flags as TestPlugin takes them.
+func (f *pluginTestFlags) options() (host.PluginTest, error) {
+	opts := host.PluginTest{
+		With: f.with, Without: f.without, Parallel: f.parallel, Rounds: f.count, Seed: f.seed,
+		CallDeadline: f.deadline, CaseDeadline: f.timeout,
+	}
+	var err error
+	if opts.Match, err = matching(f.run); err != nil {
+		return opts, err
+	}
+	for _, name := range slices.Concat(f.with, f.without) {
+		if !slices.Contains(host.PluginTestFeatures(), name) {
+			return opts, fmt.Errorf("%q is no feature of the suite (they are: %s)", name, strings.Join(host.PluginTestFeatures(), ", "))
+		}
+	}
+	switch {
+	case f.count < 1:
+		return opts, fmt.Errorf("--count %d: each case runs at least once", f.count)
+	case f.parallel < 1:
+		return opts, fmt.Errorf("--parallel %d: at least one case runs at a time", f.parallel)
+	case f.deadline < 0 || f.timeout <= 0:
+		return opts, errors.New("--deadline and --timeout are times after now")
+	}
+	if opts.Seed == 0 {
+		opts.Seed = rand.Uint64N(1e6) + 1 //nolint:gosec // an order, not a secret
+	}
+	if opts.Config, err = pluginSettings(f.settings, f.set); err != nil {
+		return opts, err
+	}
+	opts.Grants, err = pluginGrants(f.grants)
+	return opts, err
+}
+
+// pinLines are what to paste into alineo.toml to use the module that was tried, for one that is nobody's
+// yet.
+func (a *app) pinLines(nameOrFile string, report host.PluginTestReport) string {
+	if _, err := os.Stat(nameOrFile); err != nil || filepath.Ext(nameOrFile) != ".wasm" {
+		return ""
+	}
+	source := nameOrFile
+	if !filepath.IsAbs(source) && !strings.HasPrefix(source, ".") {
+		source = "./" + source
+	}
+	name := strings.TrimSuffix(filepath.Base(nameOrFile), ".wasm")
+	var b strings.Builder
+	fmt.Fprintf(&b, "[plugins.%s]\nsource = %q\nsha256 = %q\n", tomlKey(name), source, report.Plan.SHA256)
+	for _, g := range report.Plan.Grants {
+		fmt.Fprintf(&b, "[plugins.%s.%s.%s]   # %s\n", tomlKey(name), g.Capability, tomlKey(g.Resource), oneLine(g.Reason, maxCell))
+		if strings.HasPrefix(g.As, "PostgreSQL") {
+			b.WriteString("driver = \"postgres\"\ndsn = \"env:DATABASE_URL\"\n")
+		} else {
+			fmt.Fprintf(&b, "driver = \"sqlite\"\npath = %q\n", "./"+name+".db")
+		}
+	}
+	return b.String()
+}
+
+// tomlKey writes a key bare where that is allowed.
+func tomlKey(name string) string {
+	if regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(name) {
+		return name
+	}
+	return fmt.Sprintf("%q", name)
+}

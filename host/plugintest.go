@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/internal/plugintest"
+	"github.com/alineo-labs/alineo-host/host/store/storetest"
+	"github.com/alineo-labs/alineo-host/plugins"
+)
+
+// What TestPlugin tells.
+type (
+	// PluginTestPlan is what is known before the first case runs.
+	PluginTestPlan = plugintest.Plan
+	// PluginTestCase is one rule and how it ended.
+	PluginTestCase = plugintest.Case
+	// PluginTestReport is what came of all cases.
+	PluginTestReport = plugintest.Report
+)
+
+// Endings of a PluginTestCase.
+const (
+	PluginTestPassed = plugintest.Passed
+	PluginTestFailed = plugintest.Failed
+	PluginTestNotRun = plugintest.NotRun
+)
+
+// ErrPluginNotRunnable is wrapped by errors of TestPlugin: no case could run, because the plugin could not
+// be loaded or is of no kind that there are cases for.
+var ErrPluginNotRunnable = plugintest.ErrNotRunnable
+
+// PluginTest says how TestPlugin tries a plugin. The zero value runs every case once, one after another,
+// with the plugin's own configuration and limits.
+type PluginTest struct {
+	Config map[string]any // put over the plugin's own configuration, key by key
+	// Grants are databases by the name that the plugin uses, put over those of the configuration. One that
+	// it asks for and that nobody granted is a temporary SQLite file.
+	Grants        map[string]config.SQL
+	With, Without []string // features of the suite that are tried, or left out, whatever the plugin says
+
+	Match        func(name string) bool // nil: all cases
+	Parallel     int                    // cases at once
+	Rounds       int                    // how often each case runs, from the second time on in an order of chance
+	Seed         uint64                 // of that order
+	CallDeadline time.Duration          // of one call; 0: limits.deadline
+	CaseDeadline time.Duration          // 0: a minute
+	Dir          string                 // for temporary files; empty: where the system keeps such
+	Log          bool                   // what the host and the guest log is shown, as [log] says
+
+	Begun func(PluginTestPlan) // once, before the first case; may be nil
+	Ended func(PluginTestCase) // after each case, in their order; may be nil
+}
+
+// PluginTestCases returns every case that TestPlugin knows, without an ending.
+func PluginTestCases() []PluginTestCase { return plugintest.List() }
+
+// PluginTestFeatures returns the names of the suite's features.
+func PluginTestFeatures() []string {
+	var names []string
+	for _, f := range storetest.AllFeatures() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+// TestPlugin runs the shared suite against a plugin that the configuration names or the binary brings
+// along, or against a module from a file, which need not be pinned. Nothing that the configuration grants
+// is written to: each case has storage of its own, a temporary SQLite file in the place of a granted one,
+// and a database that is made for it on a granted server.
+//
+// The report holds what failed. The error is about what kept cases from running: it wraps
+// ErrPluginNotRunnable when none could, and the context's error when that ended.
+func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts PluginTest) (PluginTestReport, error) {
+	h := &Host{cfg: cfg, log: hclog.NewNullLogger()}
+	if opts.Log {
+		h.log = newLogger(cfg.Log)
+	}
+	p, configured := cfg.Plugins[nameOrFile]
+	bundled := slices.Contains(plugins.Names(), nameOrFile)
+	if !configured {
+		p = config.Plugin{Limits: config.DefaultLimits()}
+		if !bundled {
+			if _, err := os.Stat(nameOrFile); err != nil {
+				return PluginTestReport{}, fmt.Errorf("%w: %q is neither in the configuration (%v) nor a file",
+					ErrPluginNotRunnable, nameOrFile, names(ListPlugins(cfg)))
+			}
+			p.Source = nameOrFile
+		}
+		if nameOrFile == config.Postgres && bundled {
+			db := config.DefaultSQL()
+			db.Driver = config.Postgres // at the server that the PG* variables name
+			p.SQL = map[string]config.SQL{config.LedgerDB: db}
+		}
+	}
+	wasm, digest, err := module(nameOrFile, p)
+	if err != nil {
+		return PluginTestReport{}, fmt.Errorf("%w: %w", ErrPluginNotRunnable, err)
+	}
+	if !configured && !bundled {
+		sum := sha256.Sum256(wasm)
+		digest = hex.EncodeToString(sum[:])
+	}
+	settings, err := json.Marshal(over(p.Config, opts.Config))
+	if err != nil {
+		return PluginTestReport{}, fmt.Errorf("configuring plugin %q: %w", nameOrFile, err)
+	}
+	grants := maps.Clone(p.SQL)
+	if grants == nil {
+		grants = map[string]config.SQL{}
+	}
+	maps.Copy(grants, opts.Grants)
+	limits := pluginLimits(p.Limits)
+	if opts.CallDeadline > 0 {
+		limits.Deadline = opts.CallDeadline
+	}
+	name := nameOrFile
+	if !configured && !bundled {
+		name = strings.TrimSuffix(filepath.Base(nameOrFile), ".wasm")
+	}
+	report, err := plugintest.Run(ctx, plugintest.Options{
+		Name: name, Wasm: wasm, SHA256: digest, Config: settings, Limits: limits, HostVersion: version,
+		CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Grants: grants,
+		With: features(opts.With), Without: features(opts.Without),
+		Match: opts.Match, Parallel: opts.Parallel, Rounds: opts.Rounds, Seed: opts.Seed, Deadline: opts.CaseDeadline,
+		Dir: opts.Dir, Begun: opts.Begun, Ended: opts.Ended,
+	})
+	var refused *plugin.ConfigError
+	if configured && len(opts.Config) == 0 && errors.As(err, &refused) {
+		err = fmt.Errorf("%w: %w", ErrPluginNotRunnable, h.positions(nameOrFile, err))
+	}
+	return report, err
+}
+
+func features(names []string) []storetest.Feature {
+	var list []storetest.Feature
+	for _, name := range names {
+		list = append(list, storetest.Feature(name))
+	}
+	return list
+}
+
+// over puts a table over another, tables within them too.
+func over(below, above map[string]any) map[string]any {
+	merged := make(map[string]any, len(below)+len(above))
+	maps.Copy(merged, below)
+	for key, value := range above {
+		inner, isTable := value.(map[string]any)
+		if under, ok := merged[key].(map[string]any); ok && isTable {
+			value = over(under, inner)
+		}
+		merged[key] = value
+	}
+	return merged
+}
+
+// pluginLimits are the limits of a plugin as its runtime has them.
+func pluginLimits(l config.Limits) plugin.Limits {
+	return plugin.Limits{
+		MemoryBytes: int64(l.Memory), Deadline: time.Duration(l.Deadline), StartDeadline: time.Duration(l.StartDeadline),
+		Instances: l.Instances, MaxRequest: int64(l.MaxRequest), MaxResponse: int64(l.MaxResponse), LogPerSecond: l.LogLines,
+	}
+}
