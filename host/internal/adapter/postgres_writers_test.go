@@ -60,7 +60,7 @@ func writerProcess(dsn, name string) int {
 				return err
 			}
 		}
-		if _, err := io.WriteString(os.Stdout, "ready\n"); err != nil {
+		if _, err := os.Stdout.WriteString("ready\n"); err != nil {
 			return err
 		}
 		if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
