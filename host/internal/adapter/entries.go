@@ -60,22 +60,23 @@ func decodeEntries(rows capability.Rows) ([]store.Entry, error) {
 	}
 	var events, ids words
 	var texts block
+	c := newCells(rows)
 	for i := range entries {
-		c := cells{rows: rows, row: i}
+		c.next()
 		e := &entries[i]
 		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.int(abi.RowStep), c.int(abi.RowTS)
 		e.SandboxID, e.Name = ids.intern(c.bytes(abi.RowSandboxID)), ids.intern(c.bytes(abi.RowName))
 		e.Event = events.intern(c.bytes(abi.RowEvent))
-		if v := rows.Value(i, int(abi.RowBranch)); v.Kind != abi.KindNull {
+		if v := c.value(abi.RowBranch); v.Kind != abi.KindNull {
 			branch := c.int(abi.RowBranch)
 			e.Branch = &branch
 		}
-		if v := rows.Value(i, int(abi.RowPayload)); v.Kind != abi.KindNull {
+		if v := c.value(abi.RowPayload); v.Kind != abi.KindNull {
 			payload := c.bytes(abi.RowPayload)
 			e.Payload = json.RawMessage(texts.clone(payload, payloads))
 			payloads -= len(payload)
 		}
-		if v := rows.Value(i, int(abi.RowError)); v.Kind != abi.KindNull {
+		if v := c.value(abi.RowError); v.Kind != abi.KindNull {
 			text := strings.Clone(c.view(abi.RowError).String())
 			e.Error = &text
 		}

@@ -121,9 +121,37 @@ func (noRows) Value(int, int) abi.Value { return abi.Null }
 
 // cells reads one row of a guest's page; the first cell of a wrong kind is kept in err.
 type cells struct {
-	rows capability.Rows
-	row  int
-	err  error
+	rows  capability.Rows
+	row   int
+	whole capability.RowReader // the same rows, when they have all cells of a row at a time
+	now   []abi.Value          // the row's cells, when they do
+	err   error
+}
+
+// newCells reads the rows of a page one after the other.
+func newCells(rows capability.Rows) cells {
+	whole, _ := rows.(capability.RowReader)
+	c := cells{rows: rows, whole: whole, row: -1}
+	if whole != nil {
+		c.now = make([]abi.Value, rows.Columns())
+	}
+	return c
+}
+
+// next goes to the next row.
+func (c *cells) next() {
+	c.row++
+	if c.whole != nil {
+		c.whole.ReadRow(c.row, c.now)
+	}
+}
+
+// value returns a cell as it lies in the page.
+func (c *cells) value(column uint32) abi.Value {
+	if c.now != nil {
+		return c.now[column]
+	}
+	return c.rows.Value(c.row, int(column))
 }
 
 func (c *cells) fail(column uint32, want string, got abi.Value) {
@@ -134,7 +162,7 @@ func (c *cells) fail(column uint32, want string, got abi.Value) {
 
 // view returns a text cell as it lies in the page; null has no bytes.
 func (c *cells) view(column uint32) abi.Value {
-	v := c.rows.Value(c.row, int(column))
+	v := c.value(column)
 	switch v.Kind {
 	case abi.KindNull, abi.KindText, abi.KindJSON:
 		return v
@@ -151,7 +179,7 @@ func (c *cells) text(column uint32) string { return strings.Clone(c.view(column)
 
 // int returns an integer cell; null is 0.
 func (c *cells) int(column uint32) int64 {
-	v := c.rows.Value(c.row, int(column))
+	v := c.value(column)
 	if v.Kind != abi.KindInt && v.Kind != abi.KindNull {
 		c.fail(column, "an integer", v)
 	}
@@ -169,7 +197,7 @@ func (c *cells) count(column uint32) uint64 {
 
 // bytesOf returns a blob as it lies in the page; null has no bytes.
 func (c *cells) bytesOf(column uint32) []byte {
-	v := c.rows.Value(c.row, int(column))
+	v := c.value(column)
 	if v.Kind != abi.KindBlob && v.Kind != abi.KindNull {
 		c.fail(column, "a blob", v)
 		return nil
