@@ -24,8 +24,10 @@ const pollEvery = 200 * time.Millisecond
 const mostLines = 65536
 
 func newLedger(a *app) *cobra.Command {
-	return group("ledger", "Read the ledger", "  alineo-host ledger show ID\n  alineo-host ledger tail --follow",
-		newLedgerShow(a), newLedgerTail(a))
+	return group("ledger", "Read, move, verify and prune the ledger",
+		"  alineo-host ledger show ID\n  alineo-host ledger tail --follow\n  alineo-host ledger export -o ledger.jsonl\n  alineo-host ledger verify",
+		newLedgerShow(a), newLedgerTail(a), newLedgerExport(a), newLedgerImport(a), newLedgerCopy(a),
+		newLedgerVerify(a), newLedgerPrune(a), newLedgerStats(a))
 }
 
 func newLedgerShow(a *app) *cobra.Command {

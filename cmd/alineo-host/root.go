@@ -100,8 +100,8 @@ func (a *app) self() string {
 }
 
 // config loads the configuration that the flags name.
-func (a *app) config() (*config.Config, error) {
-	cfg, err := host.LoadConfig(a.configFile)
+func (a *app) config(opts ...config.Option) (*config.Config, error) {
+	cfg, err := host.LoadConfig(a.configFile, opts...)
 	if err != nil {
 		return nil, &exitError{code: exitUsage, err: err}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/config"
 )
 
 // closeWithin bounds the draining at the end of a command, also after Ctrl-C.
@@ -18,6 +19,11 @@ func (a *app) withHost(ctx context.Context, f func(context.Context, *host.Host) 
 	if err != nil {
 		return err
 	}
+	return openHost(ctx, cfg, f)
+}
+
+// openHost is withHost for a configuration that is there already.
+func openHost(ctx context.Context, cfg *config.Config, f func(context.Context, *host.Host) error) error {
 	h, err := host.Open(ctx, cfg)
 	if err != nil {
 		return err

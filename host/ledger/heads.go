@@ -119,14 +119,13 @@ func ReadHeads(r io.Reader) (*Heads, error) {
 	if err := dec.Decode(&file); err != nil {
 		return fail(fmt.Errorf("this is no file of heads, or only a part of one: %w", err))
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fail(errors.New("there is something behind the file's end"))
-	}
-	switch {
+	switch _, err := dec.Token(); {
 	case file.Format != HeadsFormat:
-		return fail(fmt.Errorf("format is %q, want %q", file.Format, HeadsFormat))
+		return fail(fmt.Errorf("this is no file of heads: its format is %q, not %q", file.Format, HeadsFormat))
 	case file.V != HeadsVersion:
 		return fail(fmt.Errorf("it is of version %d, this program knows %d", file.V, HeadsVersion))
+	case !errors.Is(err, io.EOF):
+		return fail(errors.New("there is something behind the file's end"))
 	}
 	heads := &Heads{byKey: make(map[store.Key]savedHead, len(file.Heads))}
 	for i, one := range file.Heads {

@@ -151,6 +151,7 @@ func (v *verification) missing(ctx context.Context) error {
 		if err := v.lost(ctx, r, v.heads[key]); err != nil {
 			return err
 		}
+		v.report.Sandboxes-- // it is not there
 		if err := v.tell(r); err != nil {
 			return err
 		}

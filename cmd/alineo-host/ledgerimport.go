@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/ledger"
+)
+
+func newLedgerImport(a *app) *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "import FILE|-",
+		Short: "Bring an export into the ledger",
+		Long: `import reads an export twice: it checks every line, every hash and the end, and that the
+ledger has none of its sandboxes; then it writes, and verifies what it wrote. A file
+that was cut off or changed is refused with the line.
+
+An import that was interrupted goes on when it is started again. Sandboxes keep their
+hashes, so that heads which were exported before hold; only where others had written
+events between ours are they chained anew, which is said.`,
+		Example: `  alineo-host ledger import ledger.jsonl
+  gunzip < job.jsonl.gz | alineo-host ledger import -`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := openExport(args[0])
+			if err != nil {
+				return err
+			}
+			defer file.Close() //nolint:errcheck // it was only read
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				bar := a.out.newBar("importing")
+				report, err := ledger.Import(ctx, h.Store(), file, ledger.ImportOptions{DryRun: dry, Progress: bar.tell()})
+				bar.done()
+				return a.brought(report, err, "import", dry)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "check everything and write nothing")
+	return cmd
+}
+
+// openExport opens a file that is read twice; standard input is kept in one that has no name.
+func openExport(name string) (*os.File, error) {
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the export: %w", err)
+		}
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, nil
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		return spool(file)
+	}
+	return spool(os.Stdin)
+}
+
+func spool(r io.Reader) (*os.File, error) {
+	tmp, err := os.CreateTemp("", "alineo-host-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("keeping standard input in a file: %w", err)
+	}
+	_ = os.Remove(tmp.Name()) // it stays open; where that can't be done it stays for the system to clean up
+	if _, err := io.Copy(tmp, r); err != nil {
+		return nil, errors.Join(fmt.Errorf("keeping standard input in %s: %w", os.TempDir(), err), tmp.Close())
+	}
+	return tmp, nil
+}
+
+// brought says what an import or a copy has done.
+func (a *app) brought(r *ledger.ImportReport, err error, what string, dry bool) error {
+	if err != nil {
+		if r != nil && r.Written > 0 {
+			a.out.notef("%d events were written before it stopped; the same %s goes on from there", r.Written, what)
+		}
+		return err
+	}
+	if a.out.json {
+		return a.out.data(r)
+	}
+	did := "wrote"
+	if dry {
+		did = "would write"
+	}
+	a.out.notef("%s %d events of %d sandboxes and %d environments", did, r.Written, r.Sandboxes, r.Environments)
+	if r.Already > 0 {
+		a.out.notef("%d events were there already", r.Already)
+	}
+	if r.Rechained > 0 {
+		a.out.notef("%d sandboxes are chained anew, from the first event on that others wrote", r.Rechained)
+	}
+	if r.Damaged > 0 {
+		a.out.notef("%d of them had been tampered with where they come from: what is left of them is here, and their chains don't show it any more", r.Damaged)
+	}
+	if !dry {
+		a.out.notef("verified %d sandboxes", r.Verified)
+	}
+	return nil
+}
+
+func newLedgerCopy(a *app) *cobra.Command {
+	var from, to string
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "copy --from PLUGIN --to PLUGIN",
+		Short: "Copy one ledger into another, such as from SQLite to PostgreSQL",
+		Long: `copy does what an export and an import do, without a file between them. Both names are
+plugins of alineo.toml or bundled ones. The first ledger stays as it is; when it is no
+longer written to, [ledger] plugin = "…" switches to the second one.`,
+		Example: `  alineo-host ledger copy --from sqlite --to postgres
+  alineo-host ledger copy --from sqlite --to postgres --dry-run`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case from == "" || to == "":
+				return &exitError{code: exitUsage, err: errors.New("--from and --to are both needed, such as --from sqlite --to postgres")}
+			case from == to:
+				return &exitError{code: exitUsage, err: fmt.Errorf("--from and --to are both %q", from)}
+			}
+			return a.withLedger(cmd.Context(), "--from", from, func(ctx context.Context, source *host.Host) error {
+				return a.withLedger(ctx, "--to", to, func(ctx context.Context, target *host.Host) error {
+					a.out.notef("from %s to %s", source.LedgerText(), target.LedgerText())
+					bar := a.out.newBar("copying")
+					report, err := ledger.Copy(ctx, source.Store(), target.Store(), ledger.CopyOptions{DryRun: dry, Progress: bar.tell()})
+					bar.done()
+					return a.brought(report, err, "copy", dry)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "the `plugin` whose ledger is read")
+	cmd.Flags().StringVar(&to, "to", "", "the `plugin` whose ledger is written")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "read and check everything, and write nothing")
+	return cmd
+}
+
+// withLedger opens the ledger of one plugin, whatever [ledger] plugin says.
+func (a *app) withLedger(ctx context.Context, flag, plugin string, f func(context.Context, *host.Host) error) error {
+	cfg, err := a.config(config.WithLedger(plugin))
+	if err != nil {
+		if coded, ok := errors.AsType[*exitError](err); ok {
+			err = coded.err
+		}
+		return &exitError{code: exitUsage, err: fmt.Errorf("%s %s: %w", flag, plugin, err)}
+	}
+	return openHost(ctx, cfg, f)
+}

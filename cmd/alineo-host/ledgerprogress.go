@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+)
+
+// bar shows on a terminal how far a long work is.
+type bar struct {
+	out   *output
+	verb  string // "exporting"
+	width int
+	drawn bool
+}
+
+const (
+	barCells = 24
+	barWidth = 80 // of a terminal that does not say
+)
+
+// newBar makes a bar; its tell is nil where nobody would see it.
+func (o *output) newBar(verb string) *bar {
+	b := &bar{out: o, verb: verb, width: barWidth}
+	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
+		b.width = width
+	}
+	return b
+}
+
+func (b *bar) tell() func(ledger.Progress) {
+	if !b.out.terminal || b.out.quiet || b.out.json {
+		return nil
+	}
+	return b.draw
+}
+
+func (b *bar) draw(p ledger.Progress) {
+	b.drawn = true
+	line := barLine(b.verb, p)
+	if utf8.RuneCountInString(line) >= b.width {
+		line = oneLine(line, b.width-1)
+	}
+	_, _ = fmt.Fprintf(b.out.err, "\r\x1b[K%s", line)
+}
+
+// done takes the bar away; what is printed next begins on its line.
+func (b *bar) done() {
+	if b.drawn {
+		b.drawn = false
+		_, _ = fmt.Fprint(b.out.err, "\r\x1b[K")
+	}
+}
+
+// barLine is the bar as text: filled by what has a total.
+func barLine(verb string, p ledger.Progress) string {
+	counts := fmt.Sprintf("%d events, %d sandboxes", p.Entries, p.Sandboxes)
+	if p.Entries == 0 {
+		counts = fmt.Sprintf("%d sandboxes", p.Sandboxes)
+	}
+	var part float64
+	switch {
+	case p.TotalBytes > 0:
+		part = float64(p.Bytes) / float64(p.TotalBytes)
+	case p.TotalEntries > 0:
+		part = float64(p.Entries) / float64(p.TotalEntries)
+	case p.TotalSandboxes > 0:
+		part = float64(p.Sandboxes) / float64(p.TotalSandboxes)
+	default:
+		return verb + "  " + counts
+	}
+	part = min(max(part, 0), 1) // a total may have grown meanwhile
+	full := int(part * barCells)
+	return fmt.Sprintf("%s  [%s%s] %3.0f%%  %s", verb, strings.Repeat("#", full), strings.Repeat(".", barCells-full), part*100, counts)
+}
