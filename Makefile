@@ -18,6 +18,7 @@ FUZZTIME     ?= 10s
 BENCHTIME    ?= 1s
 BENCHCOUNT   ?= 3
 BENCH        ?= .
+BENCHPKG     ?= ./...
 CHAOS_ROUNDS ?= 1000
 SCRIPT       ?= examples/wordcount/job.alineo
 
@@ -30,6 +31,7 @@ GUEST_ENV = GOENV=off GOPROXY="$$(go env GOPROXY)" GOTOOLCHAIN=$(PINNED) GOFLAGS
 GUEST_BUILD = $(GUEST_ENV) go build -buildmode=c-shared -buildvcs=false -trimpath -ldflags="-s -w"
 GUESTS = $(patsubst plugins/%/doc.go,%,$(wildcard plugins/*/doc.go))
 
+BETTER_SQLITE3 := 12.11.1
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
 
@@ -41,7 +43,7 @@ PART := scripts/part.sh
 USER_PACKAGES := ./host ./host/engine/... ./host/internal/engine/... ./cmd/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build plugins run test check lint bench fuzz chaos clean \
+.PHONY: help build plugins run test check lint bench bench-node soak fuzz chaos clean \
 	check-race check-lint check-vet check-guests check-user check-fuzz check-smoke check-vuln
 
 help: ## list these targets
@@ -102,8 +104,13 @@ plugins: ## rebuild the guests from their sources, byte for byte, and the guests
 	@GUEST_BUILD='$(GUEST_BUILD)' scripts/test-guests.sh
 
 bench: ## run the benchmarks and set pairs in relation: plugin and native, metered and plain
-	@{ go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./... || echo FAIL; } \
+	@{ go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) $(BENCHPKG) || echo FAIL; } \
 		| go run ./internal/benchratio plugin:native metered:plain
+
+bench-node: ## the same beside better-sqlite3, which needs node and npm and is installed into bin/bench-node
+	@test -d bin/bench-node/node_modules/better-sqlite3 || { mkdir -p bin/bench-node && cd bin/bench-node && \
+		npm install --no-save --no-audit --no-fund better-sqlite3@$(BETTER_SQLITE3); }
+	@$(MAKE) --no-print-directory bench BENCH='^BenchmarkAppend$$' BENCHPKG=./host/internal/adapter
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh

@@ -120,10 +120,10 @@ func chaosMark(m mark) ledger.Event {
 func TestLedgerDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	mountSmall(t, dir, "6m")
+	mountSmall(t, dir, "20m")
 	s := siteIn(t, dir)
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, 16<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := s.open(t)
@@ -135,7 +135,7 @@ func TestLedgerDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, left := range []int64{2 << 20, 0} {
+	for _, left := range []int64{10 << 20, 0} {
 		before := next
 		fillLedger(t, streams, &next)
 		auditAll(t, s, next)
@@ -240,8 +240,14 @@ func TestLedgerMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "the database file was moved or removed while it was open"
+	more := 0 // until it is noticed, some may be written to where the file is now
+	for err == nil {
+		if err = stream.Append(t.Context(), chaosMark(mark{Writer: 1, N: more})); err == nil {
+			more++
+		}
+	}
 	for range 2 {
-		if err := stream.Append(t.Context(), chaosMark(mark{Writer: 1})); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+		if err := stream.Append(t.Context(), chaosMark(mark{Writer: 1, N: more})); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("appending: %v", err)
 		}
 		if err := h.CheckLedger(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
@@ -254,10 +260,10 @@ func TestLedgerMoved(t *testing.T) {
 	if err := os.Rename(s.ledger+".away", s.ledger); err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Append(t.Context(), chaosMark(mark{Writer: 1})); err != nil {
+	if err := stream.Append(t.Context(), chaosMark(mark{Writer: 1, N: more})); err != nil {
 		t.Error(err)
 	}
-	auditAll(t, s, [loadSandboxes]int{3, 1})
+	auditAll(t, s, [loadSandboxes]int{3, more + 1})
 }
 
 // Whoever may only read a ledger can list and read it; writing says why not.

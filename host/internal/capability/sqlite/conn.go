@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -31,6 +32,7 @@ type conn struct {
 	total   int64       // sqlite3_total_changes after the last run
 	late    bool        // the journal mode is set by the first program that writes
 	memory  bool        // there is no file
+	checked time.Time   // when moved looked last
 	frozen  os.FileInfo // of a file that must not change, nil for others
 
 	begin, beginImmediate, commit, rollback *stmt
@@ -62,7 +64,7 @@ type connOptions struct {
 // openConn opens a connection that is ready for a guest's statements.
 func openConn(opts connOptions) (*conn, error) {
 	h := opts.hooks
-	c := &conn{tls: libc.NewTLS(), hooks: &h, memory: opts.path == Memory}
+	c := &conn{tls: libc.NewTLS(), hooks: &h, memory: opts.path == Memory, checked: time.Now()}
 	c.arena.tls = c.tls
 	c.hooks.trusted = true
 	defer func() { c.hooks.trusted = false }()
@@ -213,11 +215,17 @@ func (c *conn) inTransaction() bool {
 	return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0
 }
 
-// moved reports whether the file was renamed or removed since it was opened.
+// movedCheck is how often a connection asks whether its file is still where it was. It takes some
+// microseconds; whoever removes the file loses what was committed before, whenever that was.
+const movedCheck = 50 * time.Millisecond
+
+// moved reports whether the file was renamed or removed since it was opened. It looks now and then.
 func (c *conn) moved() bool {
-	if c.memory {
+	now := time.Now()
+	if c.memory || now.Sub(c.checked) < movedCheck {
 		return false
 	}
+	c.checked = now
 	*(*int32)(pointer(c.scratch)) = 0
 	lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_HAS_MOVED, c.scratch)
 	return *(*int32)(pointer(c.scratch)) != 0

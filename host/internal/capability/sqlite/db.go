@@ -15,9 +15,6 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
 )
 
-// movedCheck is how often a connection asks whether its file is still where it was.
-const movedCheck = time.Second
-
 // DB is one SQLite database. It is safe for concurrent use.
 type DB struct {
 	path        string
@@ -36,17 +33,19 @@ type DB struct {
 
 	troubled atomic.Bool // the file could not be opened last time
 	trouble  sync.Mutex
-	last     string      // the last failure to open that was logged, empty after a success
-	file     os.FileInfo // of the file that was opened last, nil before
+	last     string         // the last failure to open that was logged, empty after a success
+	file     os.FileInfo    // of the file that was opened last, nil before
+	beside   [2]os.FileInfo // of those beside it
+	alive    int            // connections that are open
+	aliveOf  uint64         // the epoch that they are of, or began in
 }
 
 var _ capability.Database = (*DB)(nil)
 
 // slot is a place for one connection, which is opened when it is needed.
 type slot struct {
-	conn    *conn
-	epoch   uint64
-	checked time.Time // when moved was asked last
+	conn  *conn
+	epoch uint64
 }
 
 // Open returns the database of a file that need not exist yet. It fails only for wrong options and
@@ -171,7 +170,7 @@ func (db *DB) lendFrom(ctx context.Context, pool chan *slot) (s *slot, failure *
 // giveBack ends the loan of a slot.
 func (db *DB) giveBack(s *slot, pool chan *slot, broken bool) {
 	s.conn.rest()
-	if broken && db.path != Memory {
+	if (broken || s.epoch != db.epoch.Load()) && db.path != Memory {
 		db.disconnect(s)
 		if pool == db.writer {
 			db.dropIdle()
@@ -186,9 +185,9 @@ func (db *DB) connect(ctx context.Context, s *slot, reader bool) (*abi.Error, er
 		switch {
 		case s.epoch != db.epoch.Load(), s.conn.frozen != nil && (db.ready.Load() || !db.unchanged(s.conn.frozen)):
 			db.disconnect(s)
-		case s.moved(time.Now()):
-			db.lost()
+		case s.conn.moved():
 			db.disconnect(s)
+			db.lost()
 			return newError(abi.CodeUnavailable, sentenceMoved), errMoved
 		}
 	}
@@ -196,6 +195,9 @@ func (db *DB) connect(ctx context.Context, s *slot, reader bool) (*abi.Error, er
 		return nil, nil
 	}
 	epoch := db.epoch.Load()
+	if !db.settled() {
+		return newError(abi.CodeUnavailable, sentenceMoved), errMoved
+	}
 	conn, err := db.open(ctx, reader)
 	if err != nil && ctx.Err() != nil {
 		return ended(ctx, "while the database was opened"), nil
@@ -203,7 +205,8 @@ func (db *DB) connect(ctx context.Context, s *slot, reader bool) (*abi.Error, er
 	if err != nil {
 		return translate(err), err
 	}
-	s.conn, s.epoch, s.checked = conn, epoch, time.Now()
+	s.conn, s.epoch = conn, epoch
+	db.count(1)
 	if !reader {
 		db.remember()
 		db.ready.Store(true)
@@ -220,6 +223,7 @@ func (db *DB) disconnect(s *slot) {
 		db.logger.Warn("closing a database connection failed", "path", db.path, "err", err)
 	}
 	s.conn = nil
+	db.count(-1)
 }
 
 // Close implements capability.Database. It may be called more than once.

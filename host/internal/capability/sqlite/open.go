@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	lib "modernc.org/sqlite/lib"
 )
@@ -47,7 +46,7 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 	}
 	info, statErr := os.Stat(db.path)
 	switch {
-	case errors.Is(statErr, fs.ErrNotExist) && db.hadFile():
+	case errors.Is(statErr, fs.ErrNotExist) && db.hadFile() != nil:
 		db.lost()
 		return nil, &openError{sentence: sentenceMoved, err: statErr}
 	case statErr != nil:
@@ -66,16 +65,13 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 // file that was there and is gone is not made anew: what was written to it would seem never to have
 // been.
 func (db *DB) provide() error {
-	db.trouble.Lock()
-	was := db.file
-	db.trouble.Unlock()
-	if was != nil {
+	if was := db.hadFile(); was != nil {
 		is, err := os.Stat(db.path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return &openError{sentence: sentenceMoved, err: err}
 		}
 		if err == nil && !os.SameFile(was, is) {
-			db.logger.Warn("database file was replaced while it was open", "path", db.path)
+			return db.replaced()
 		}
 		return nil
 	}
@@ -88,22 +84,53 @@ func (db *DB) provide() error {
 	return nil
 }
 
-// remember keeps which file the path led to.
+// beside are the files that SQLite keeps beside a file in WAL mode.
+var beside = [...]string{"-wal", "-shm"}
+
+// remember keeps which file the path led to, and which were beside it.
 func (db *DB) remember() {
 	if db.path == Memory {
 		return
 	}
-	if info, err := os.Stat(db.path); err == nil {
-		db.trouble.Lock()
-		db.file = info
-		db.trouble.Unlock()
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return
 	}
-}
-
-func (db *DB) hadFile() bool {
+	var others [len(beside)]os.FileInfo
+	for i, suffix := range beside {
+		others[i], _ = os.Stat(db.path + suffix)
+	}
 	db.trouble.Lock()
 	defer db.trouble.Unlock()
-	return db.file != nil
+	db.file, db.beside = info, others
+}
+
+// replaced makes way for another file: the log of the one before lies beside it, and SQLite would take
+// it for the new one's. What was committed to it last may be in it alone, so it is kept.
+func (db *DB) replaced() error {
+	db.trouble.Lock()
+	others := db.beside
+	db.trouble.Unlock()
+	kept := ""
+	for i, suffix := range beside {
+		is, err := os.Stat(db.path + suffix)
+		if err != nil || others[i] == nil || !os.SameFile(others[i], is) {
+			continue
+		}
+		kept = db.path + ".replaced"
+		if err := os.Rename(db.path+suffix, kept+suffix); err != nil {
+			return &openError{sentence: "the database file was replaced, and the log of the one before can't be put aside: " + cause(err), err: err}
+		}
+	}
+	db.logger.Warn("database file was replaced while it was open", "path", db.path, "log_of_the_one_before", kept)
+	return nil
+}
+
+// hadFile returns which file the path led to when it was opened last, nil when it was not yet.
+func (db *DB) hadFile() os.FileInfo {
+	db.trouble.Lock()
+	defer db.trouble.Unlock()
+	return db.file
 }
 
 // createFile makes an empty file that only its owner may read and write, when there is none. SQLite
@@ -190,8 +217,8 @@ func (db *DB) dropIdle() {
 
 // unfinished tells whether beside the file there is something that belongs to it.
 func (db *DB) unfinished() bool {
-	for _, beside := range []string{"-wal", "-journal"} {
-		if info, err := os.Stat(db.path + beside); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(db.path + suffix); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
 	}
@@ -203,15 +230,6 @@ func (db *DB) unfinished() bool {
 func (db *DB) unchanged(was os.FileInfo) bool {
 	is, err := os.Stat(db.path)
 	return err == nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime()) && !db.unfinished()
-}
-
-// moved asks now and then whether a connection's file is still where it was.
-func (s *slot) moved(now time.Time) bool {
-	if now.Sub(s.checked) < movedCheck {
-		return false
-	}
-	s.checked = now
-	return s.conn.moved()
 }
 
 // readableError is a failure to open for writing of what can be read.
@@ -247,8 +265,28 @@ func (db *DB) report(err error) {
 	db.troubled.Store(err != nil)
 }
 
-// lost is called when the file was moved or removed: all connections are of another one, or of none.
+// lost is called when the file was moved, removed or damaged: what is open is of another file than what
+// the path may lead to next. The lender's own connection is closed by the lender.
 func (db *DB) lost() {
 	db.epoch.Add(1)
 	db.ready.Store(false)
+	db.dropIdle()
+}
+
+// settled reports whether every connection to an earlier file is closed. Before, none may be opened
+// under the same name: SQLite would take the log that is still beside the file for the new one's.
+func (db *DB) settled() bool {
+	db.trouble.Lock()
+	defer db.trouble.Unlock()
+	if db.alive == 0 {
+		db.aliveOf = db.epoch.Load()
+	}
+	return db.aliveOf == db.epoch.Load()
+}
+
+// count keeps how many connections are open.
+func (db *DB) count(more int) {
+	db.trouble.Lock()
+	defer db.trouble.Unlock()
+	db.alive += more
 }
