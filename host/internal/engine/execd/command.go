@@ -173,9 +173,14 @@ func (s *Server) limit(p *Process, ms int64) func() {
 	if ms <= 0 {
 		return func() {}
 	}
-	const longest = int64(1<<63-1) / int64(time.Millisecond)
-	t := time.AfterFunc(time.Duration(min(ms, longest))*time.Millisecond, func() { _ = p.Signal(syscall.SIGKILL) })
+	t := time.AfterFunc(milliseconds(ms), func() { _ = p.Signal(syscall.SIGKILL) })
 	return func() { t.Stop() }
+}
+
+// milliseconds is a duration, and the longest there is where that is too short.
+func milliseconds(ms int64) time.Duration {
+	const longest = int64(1<<63-1) / int64(time.Millisecond)
+	return time.Duration(min(ms, longest)) * time.Millisecond
 }
 
 // conclude records how p ended and words it as the terminal event.
@@ -266,7 +271,9 @@ func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) {
 	}
 	e := s.execs.get(id)
 	if e == nil {
-		if !s.sessions.remove(id) {
+		if c := s.contexts.get(id); c != nil {
+			c.interrupt()
+		} else if !s.sessions.remove(id) {
 			writeError(w, http.StatusInternalServerError, codeRuntime, "error interrupting code context. no such session: "+id)
 			return
 		}

@@ -32,6 +32,17 @@ func (p *Process) killSession() {
 	}
 }
 
+// endSession kills everybody in the session that p leads and returns when p
+// has been reaped.
+func (p *Process) endSession() {
+	p.killSession()
+	<-p.Done
+	if p.release() { // p had ended before, and nobody had claimed the rest
+		p.killSession()
+		p.release()
+	}
+}
+
 // kill kills p and nobody else.
 func (p *Process) kill() {
 	p.table.mu.Lock()

@@ -34,6 +34,7 @@ type Server struct {
 	log      hclog.Logger
 	execs    *executions
 	sessions *sessions
+	contexts *contexts
 	shell    string
 }
 
@@ -45,7 +46,7 @@ func New(opts Options) *Server {
 	if opts.Meter == nil {
 		opts.Meter = OpenMeter(Sources{}, 0, 0)
 	}
-	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
+	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), contexts: newContexts(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
 }
 
 // ServeHTTP implements http.Handler.
@@ -83,6 +84,9 @@ func (s *Server) route(method, path string) http.HandlerFunc {
 	if rest, ok := strings.CutPrefix(path, "/proxy/"); ok {
 		return func(w http.ResponseWriter, r *http.Request) { s.proxy(w, r, rest) }
 	}
+	if h := s.routeCode(method, path); h != nil {
+		return h
+	}
 	return s.routeSession(method, path)
 }
 
@@ -94,8 +98,6 @@ func (s *Server) fixed(method, path string) http.HandlerFunc {
 		return s.runCommand
 	case "DELETE /command":
 		return s.interrupt
-	case "GET /code/contexts":
-		return noContexts
 	case "GET /files/info":
 		return s.filesInfo
 	case "DELETE /files":
@@ -132,9 +134,6 @@ func ping(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusOK)
 }
-
-// noContexts is what a server without code interpreters has to say.
-func noContexts(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, []struct{}{}) }
 
 // redirect sends a request with a trailing slash to the path without.
 func redirect(w http.ResponseWriter, r *http.Request, path string) {

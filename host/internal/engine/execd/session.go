@@ -57,6 +57,32 @@ type session struct {
 	over  bool
 }
 
+func newSession(dir string) *session {
+	return &session{id: uuid.NewString(), dir: dir, procs: map[*Process]struct{}{}, gone: make(chan struct{})}
+}
+
+// kill ends the runs, and what earlier ones have left behind.
+func (x *session) kill() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for p := range x.procs {
+		p.killSession()
+	}
+}
+
+// end ends the session and whatever it has started. It is called once.
+func (x *session) end() {
+	x.mu.Lock()
+	x.over = true
+	procs := x.procs
+	x.procs = nil
+	x.mu.Unlock()
+	close(x.gone)
+	for p := range procs {
+		p.endSession()
+	}
+}
+
 // sessions are the sandbox's bash sessions. Safe for concurrent use.
 type sessions struct {
 	mu   sync.Mutex
@@ -86,19 +112,7 @@ func (x *sessions) remove(id string) bool {
 	if s == nil {
 		return false
 	}
-	s.mu.Lock()
-	s.over = true
-	procs := s.procs
-	s.procs = nil
-	s.mu.Unlock()
-	close(s.gone)
-	for p := range procs {
-		p.killSession()
-	}
-	for p := range procs {
-		<-p.Done
-		p.release()
-	}
+	s.end()
 	return true
 }
 
@@ -138,7 +152,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusInternalServerError, codeRuntime, "error creating session. "+err.Error())
 		return
 	}
-	x := &session{id: uuid.NewString(), dir: dir, procs: map[*Process]struct{}{}, gone: make(chan struct{})}
+	x := newSession(dir)
 	s.sessions.add(x)
 	writeJSON(w, http.StatusOK, map[string]string{"session_id": x.id})
 }
@@ -194,7 +208,7 @@ func (s *Server) runInSession(w http.ResponseWriter, r *http.Request, id string)
 	}
 	began := time.Now()
 	stream.open(x.id)
-	p, leave, err := s.startRun(x, q.Command, out.write)
+	p, leave, err := s.startRun(x, q.Command, out.write, out.write)
 	_ = out.write.Close()
 	if err != nil {
 		_ = out.read.Close()
@@ -203,7 +217,7 @@ func (s *Server) runInSession(w http.ResponseWriter, r *http.Request, id string)
 	}
 	defer func() { _ = leave.Close() }()
 	out.pump()
-	why := x.await(r, p, out, q.TimeoutMs)
+	why := x.await(r, p, out.done, q.TimeoutMs, true)
 	out.finish()
 	x.ended(leave)
 	if why == runTimedOut {
@@ -215,7 +229,7 @@ func (s *Server) runInSession(w http.ResponseWriter, r *http.Request, id string)
 }
 
 // startRun starts a run of code. What it leaves will be in leave.
-func (s *Server) startRun(x *session, code string, out *os.File) (p *Process, leave *os.File, err error) {
+func (s *Server) startRun(x *session, code string, out, errs *os.File) (p *Process, leave *os.File, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.over {
@@ -253,7 +267,7 @@ func (s *Server) startRun(x *session, code string, out *os.File) (p *Process, le
 	p, err = s.opts.Table.Start(bash, []string{"bash", "--noprofile", "--norc", "-c", sessionProgram()}, &syscall.ProcAttr{
 		Dir:   x.dir,
 		Env:   env,
-		Files: []uintptr{null.Fd(), out.Fd(), out.Fd(), files[0].Fd(), files[1].Fd(), files[2].Fd()},
+		Files: []uintptr{null.Fd(), out.Fd(), errs.Fd(), files[0].Fd(), files[1].Fd(), files[2].Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
@@ -271,18 +285,22 @@ const (
 	runStopped // deleted, or its reader has gone
 )
 
-// await returns when p has ended: by itself and with everybody who could
-// still write to its output, or because its time was over, its session was
-// deleted, or its reader has gone. The last ends only bash itself.
-func (x *session) await(r *http.Request, p *Process, out *output, ms int64) runEnd {
+// await returns when p has ended: by itself and, if written isn't nil, with
+// everybody who could still write to its output; or because its time was over,
+// its session was deleted, or its reader has gone, if attached. The last ends
+// only bash itself.
+func (x *session) await(r *http.Request, p *Process, written <-chan struct{}, ms int64, attached bool) runEnd {
 	limit := sessionTimeout
-	if ms > 0 && ms < limit.Milliseconds() {
-		limit = time.Duration(ms) * time.Millisecond
+	if ms > 0 {
+		limit = milliseconds(ms)
 	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	why := runDone
-	written := out.done
+	var reader <-chan struct{}
+	if attached {
+		reader = r.Context().Done()
+	}
 	done := p.Done
 	for written != nil || done != nil {
 		select {
@@ -297,7 +315,7 @@ func (x *session) await(r *http.Request, p *Process, out *output, ms int64) runE
 			p.killSession()
 		case <-x.gone:
 			why = runStopped
-		case <-r.Context().Done():
+		case <-reader:
 			why = runStopped
 			p.kill()
 		}
