@@ -44,7 +44,7 @@ func (p NetworkPolicy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(p))
 }
 
-func (p *NetworkPolicy) check() error {
+func (p NetworkPolicy) check() error {
 	var problems []error
 	if a := p.DefaultAction; a != "" && !isAction(a) {
 		problems = append(problems, fmt.Errorf("network policy: the default action %q is neither allow nor deny", a))

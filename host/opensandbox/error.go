@@ -40,6 +40,10 @@ var (
 	ErrStreamLost = errors.New("event stream lost")
 	// ErrLineTooLong: an event is longer than Options.MaxLine. It comes with ErrStreamLost.
 	ErrLineTooLong = errors.New("event is too long")
+	// ErrPTYEnded: nothing runs in the terminal session any more. Connecting would run it again.
+	ErrPTYEnded = errors.New("the terminal's process has ended")
+	// ErrTakenOver: somebody else connected to the terminal session. It comes with ErrStreamLost.
+	ErrTakenOver = errors.New("taken over by another client")
 	// ErrPath: a path that execd would expand or that names no file.
 	ErrPath = errors.New("unusable path")
 	// ErrIsDirectory: a directory where a file is needed.

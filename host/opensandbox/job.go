@@ -184,8 +184,8 @@ func (j *Job) look() error {
 
 // outage decides whether a failed call is worth another try, and waits for it. It returns nil then.
 func (j *Job) outage(err error) error {
-	if cause := context.Cause(j.ctx); j.ctx.Err() != nil {
-		return j.lost(cause)
+	if j.ctx.Err() != nil {
+		return j.lost(context.Cause(j.ctx))
 	}
 	since, patience := &j.silent, j.execd.c.opts.Patience
 	if refused, ok := errors.AsType[*Error](err); ok {

@@ -91,8 +91,6 @@ func (b *backgroundExecd) serve(t *testing.T, opts opensandbox.Options) *opensan
 	return execdAt(t, strings.TrimPrefix(serve(t, b.ServeHTTP).URL, "http://"), opts)
 }
 
-func ints(n int) *int { return &n }
-
 func TestJob(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -100,14 +98,14 @@ func TestJob(t *testing.T) {
 		execd *backgroundExecd
 		code  *int
 	}{
-		{"plain", &backgroundExecd{pieces: []string{"a", "", "", "b\nc"}, code: `"exit_code":0`}, ints(0)},
-		{"failed", &backgroundExecd{pieces: []string{"x"}, code: `"exit_code":3`}, ints(3)},
-		{"killed", &backgroundExecd{pieces: []string{"x"}, code: `"exit_code":-1`}, ints(-1)},
-		{"not known for a moment", &backgroundExecd{pieces: []string{"x"}, code: `"exit_code":0`, unknown: 3}, ints(0)},
-		{"no output", &backgroundExecd{code: `"exit_code":0`}, ints(0)},
-		{"no cursors", &backgroundExecd{pieces: []string{"a", "b", "", "c"}, code: `"exit_code":0`, noHeader: true}, ints(0)},
+		{"plain", &backgroundExecd{pieces: []string{"a", "", "", "b\nc"}, code: `"exit_code":0`}, new(0)},
+		{"failed", &backgroundExecd{pieces: []string{"x"}, code: `"exit_code":3`}, new(3)},
+		{"killed", &backgroundExecd{pieces: []string{"x"}, code: `"exit_code":-1`}, new(-1)},
+		{"not known for a moment", &backgroundExecd{pieces: []string{"x"}, code: `"exit_code":0`, unknown: 3}, new(0)},
+		{"no output", &backgroundExecd{code: `"exit_code":0`}, new(0)},
+		{"no cursors", &backgroundExecd{pieces: []string{"a", "b", "", "c"}, code: `"exit_code":0`, noHeader: true}, new(0)},
 		{"an end without a code", &backgroundExecd{pieces: []string{"a"}}, nil},
-		{"characters cut in two", &backgroundExecd{pieces: []string{"\xe4\xbd", "\xa0"}, code: `"exit_code":0`}, ints(0)},
+		{"characters cut in two", &backgroundExecd{pieces: []string{"\xe4\xbd", "\xa0"}, code: `"exit_code":0`}, new(0)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -352,8 +350,7 @@ func shellExecd(t *testing.T, shell string) http.HandlerFunc {
 			}
 			out, err := exec.Command(shell, "-c", command).Output() //nolint:gosec // the test's own command
 			_, _ = fmt.Fprintf(w, "{\"type\":\"init\",\"text\":\"a\"}\n\n{\"type\":\"stdout\",\"text\":%q}\n\n", out)
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 				_, _ = fmt.Fprintf(w, "{\"type\":\"error\",\"error\":{\"ename\":\"CommandExecError\",\"evalue\":\"%d\"}}\n\n", exit.ExitCode())
 				return
 			}

@@ -53,7 +53,7 @@ func (t *portTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Header.Get("Upgrade") != "" {
 			client = t.c.sockets
 		}
-		resp, err = client.Transport.RoundTrip(out)
+		resp, err = client.Transport.RoundTrip(out) //nolint:bodyclose // it is the caller's to close
 		if err != nil {
 			if req.GetBody == nil && req.Body != nil && req.Body != http.NoBody {
 				return &resolveError{call: t.call, err: err} // the body is closed, so this was the only try

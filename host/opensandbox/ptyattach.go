@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -14,12 +13,6 @@ import (
 
 	"github.com/coder/websocket"
 )
-
-// ErrPTYEnded: nothing runs in the session any more. Connecting would run it again.
-var ErrPTYEnded = errors.New("the terminal's process has ended")
-
-// ErrTakenOver: somebody else connected to the session.
-var ErrTakenOver = errors.New("taken over by another client")
 
 // PTYAttach says how to connect to a session.
 type PTYAttach struct {
@@ -171,7 +164,7 @@ func (p *PTY) read() (PTYEvent, bool, error) {
 func (p *PTY) account(event *PTYEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch event.Kind {
+	switch event.Kind { //nolint:exhaustive // the others carry no output
 	case PTYReplay:
 		if event.Lost = max(event.Offset-p.offset, 0); event.Offset < p.offset {
 			// More than was asked for: it is known already.
@@ -201,7 +194,7 @@ func (p *PTY) lost(err error) error {
 	if cause := context.Cause(p.ctx); cause != nil {
 		err = cause
 	}
-	switch websocket.CloseStatus(err) {
+	switch websocket.CloseStatus(err) { //nolint:exhaustive // the others say no more than their names
 	case statusTakenOver:
 		err = ErrTakenOver
 	case websocket.StatusPolicyViolation:

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -158,10 +159,9 @@ func checkRequestPath(path string) error {
 	if err != nil {
 		return fmt.Errorf("%w: the path %q: %w", ErrInvalid, path, err)
 	}
-	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if segment == ".." {
-			return fmt.Errorf("%w: the path %q has a segment that leads elsewhere", ErrInvalid, path)
-		}
+	segments := strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' })
+	if slices.Contains(segments, "..") {
+		return fmt.Errorf("%w: the path %q has a segment that leads elsewhere", ErrInvalid, path)
 	}
 	return nil
 }

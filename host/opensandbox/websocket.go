@@ -10,7 +10,7 @@ import (
 )
 
 // openWebSocket makes a WebSocket to a target, again while nobody takes the connection. ctx bounds
-// the handshake only; onPing may be nil.
+// the handshake only.
 func (c *Client) openWebSocket(ctx context.Context, call call, opts *websocket.DialOptions) (*websocket.Conn, error) {
 	call.method = http.MethodGet
 	var conn *websocket.Conn
@@ -30,7 +30,7 @@ func (c *Client) openWebSocket(ctx context.Context, call call, opts *websocket.D
 			fmt.Errorf("%w: no answer within %s", ErrTimeout, c.opts.Timeout))
 		defer cancel()
 		var resp *http.Response
-		conn, resp, err = websocket.Dial(ctx, req.URL.String(), &dial)
+		conn, resp, err = websocket.Dial(ctx, req.URL.String(), &dial) //nolint:bodyclose // the library has closed it, or keeps it
 		switch {
 		case err == nil:
 			return nil
