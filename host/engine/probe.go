@@ -23,6 +23,7 @@ type abilities struct {
 	why           string // why the level isn't better, if it isn't
 	userNamespace bool
 	noUserNS      string // why there is none
+	noEgress      string // why sandboxes have no way out, if they have none
 	volatile      bool
 	landlock      int // version of its interface; 0 is none
 	seccomp       bool
@@ -126,7 +127,7 @@ func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *re
 		}
 		for _, volatile := range []bool{true, false} {
 			c.UserNamespace, c.Guest.Jail.Volatile = user, volatile
-			err := shim.Try(ctx, program, c)
+			err := a.tryNetwork(ctx, program, c)
 			if err == nil {
 				a.userNamespace, a.volatile = user, volatile
 				return nil
@@ -141,6 +142,19 @@ func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *re
 		}
 	}
 	return all
+}
+
+// tryNetwork tries a sandbox with a way out, then one without.
+func (a *abilities) tryNetwork(ctx context.Context, program *reexec.Image, c shim.Config) error {
+	c.Network = &shim.Network{}
+	err := shim.Try(ctx, program, c)
+	if err == nil {
+		a.noEgress = ""
+		return nil
+	}
+	a.noEgress = err.Error()
+	c.Network = nil
+	return shim.Try(ctx, program, c)
 }
 
 // probeConfig makes the directories of a sandbox that is only tried.

@@ -58,6 +58,9 @@ func (a *abilities) findings(opts Options, program *reexec.Image) []Finding {
 	out := []Finding{a.placed(opts)}
 	if a.placement == "" {
 		out = append(out, a.sandboxed(), a.usersApart())
+		if a.level == jail.Namespaces {
+			out = append(out, a.wayOut())
+		}
 	}
 	return append(out, a.secondWall(), a.filters(), a.sealed(program), a.limited())
 }
@@ -106,6 +109,16 @@ func (a *abilities) usersApart() Finding {
 		f.Reason = "turned off by the options"
 	}
 	return f
+}
+
+func (a *abilities) wayOut() Finding {
+	if a.noEgress == "" {
+		return Finding{Feature: "egress", OK: true, Reason: "sandboxes reach the outside through the engine, by their policies"}
+	}
+	return Finding{
+		Feature: "egress", Reason: "sandboxes have loopback only: " + a.noEgress,
+		Fix: "load the kernel modules nf_tables, nft_redir and nft_chain_nat",
+	}
 }
 
 func (a *abilities) secondWall() Finding {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,9 +54,7 @@ type Gateway struct {
 // NewGateway makes a gateway. The policy's actions must be right: see Policy.Check.
 func NewGateway(opts Options) (*Gateway, error) {
 	if opts.Resolve == nil {
-		opts.Resolve = func(ctx context.Context, name string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", name+".") //nolint:wrapcheck // told by its kind
-		}
+		opts.Resolve = resolve
 	}
 	if opts.Local == nil {
 		opts.Local = newLocal()
@@ -75,6 +74,14 @@ func NewGateway(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// resolve asks this machine's resolver.
+func resolve(ctx context.Context, name string) ([]netip.Addr, error) {
+	if strings.Contains(name, ".") {
+		name += "." // no search list: the name is what the policy was asked about
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", name) //nolint:wrapcheck // told by its kind
 }
 
 // LimitError tells that a policy has too many rules.

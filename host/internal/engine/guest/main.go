@@ -79,7 +79,7 @@ type guest struct {
 	work    chan func() // for the main thread
 
 	networked bool // the shim has the sockets of the way out
-	meter   *execd.Meter
+	meter     *execd.Meter
 }
 
 // entryError is the entry point's fault.

@@ -212,7 +212,7 @@ func (b *Base) etc(dir string) error {
 	for name, content := range map[string]string{
 		"hosts":       "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n127.0.1.1\tsandbox\n",
 		"hostname":    "sandbox\n",
-		"resolv.conf": "",
+		"resolv.conf": "nameserver 198.18.0.1\n", // any address answers, where there is a way out
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "etc", name), []byte(content), 0o644); err != nil {
 			return fmt.Errorf("making the base layer: %w", err)

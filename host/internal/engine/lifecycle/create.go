@@ -39,12 +39,16 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	if err != nil {
 		return nil, err
 	}
+	network, err := m.network(&rec, q.policy)
+	if err != nil {
+		return nil, err
+	}
 	release, err := m.stack(&rec, q)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	s, err := m.start(ctx, &rec, q, volumes)
+	s, err := m.start(ctx, &rec, q, volumes, network)
 	if err != nil {
 		if entry, ok := errors.AsType[*shim.EntryError](err); ok {
 			return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %s", entry.Message)
@@ -79,7 +83,7 @@ func (m *Manager) stack(rec *record, q createRequest) (release func(), err error
 }
 
 // start makes the sandbox's directory and its processes.
-func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volumes []jail.Volume) (*sandbox, error) {
+func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volumes []jail.Volume, network *shim.Network) (*sandbox, error) {
 	tops := layer.Tops()
 	lock, err := m.makeDir(ctx, rec, tops, q)
 	if err != nil {
@@ -88,7 +92,7 @@ func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volum
 	defer func() { _ = lock.Close() }()
 	s := m.newSandbox(*rec)
 	config := m.shimConfig(rec, tops, q)
-	config.Guest.Jail.Volumes = volumes
+	config.Guest.Jail.Volumes, config.Network = volumes, network
 	err = shim.Start(ctx, m.opts.Program, lock, config)
 	if err != nil {
 		_ = lock.Close()

@@ -24,6 +24,8 @@ type Options struct {
 	Landlock, Volatile bool
 	// Groups is where control groups are made.
 	Groups cgroup.Parent
+	// Egress tells that sandboxes can have a way out.
+	Egress bool
 	// Images maps image names to what they are; "host" is the machine's root.
 	Images map[string]string
 	// HostPaths are the machine's directories that volumes may be made of,

@@ -39,13 +39,18 @@ func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, args []string)
 		}
 		return problem(http.StatusBadRequest, codeNotSupported, "Signed endpoints are not supported by this runtime.")
 	}
-	if _, err := parsePort(port); err != nil {
+	n, err := parsePort(port)
+	if err != nil {
 		return err
 	}
-	if _, err := s.m.sandbox(id); err != nil {
+	box, err := s.m.sandbox(id)
+	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"endpoint": r.Host + "/sandboxes/" + id + "/proxy/" + port})
+	writeJSON(w, http.StatusOK, struct {
+		Endpoint string            `json:"endpoint"`
+		Headers  map[string]string `json:"headers,omitempty"`
+	}{r.Host + "/sandboxes/" + id + "/proxy/" + port, box.endpointHeaders(n)})
 	return nil
 }
 
@@ -89,12 +94,15 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, args []string) er
 	if r.Header.Get("Upgrade") != "" && !isWebSocket(r) {
 		return problem(http.StatusBadRequest, codeUnknown, "Websocket upgrade is not supported yet")
 	}
-	if err := box.awaitResumed(r.Context(), s.m); err != nil {
+	path, rawPath := afterPort(r.URL.Path), afterPort(r.URL.EscapedPath())
+	transport := box.transport
+	if n == egressPort && box.record().EgressToken != "" {
+		transport = egressTransport(box.dir) // the shim answers, also while the sandbox stands still
+	} else if err := box.awaitResumed(r.Context(), s.m); err != nil {
 		return err
 	}
 	s.m.renewOnAccess(box)
-	path, rawPath := afterPort(r.URL.Path), afterPort(r.URL.EscapedPath())
-	if n != execdPort {
+	if n != execdPort && transport == box.transport {
 		prefix := "/proxy/" + port
 		path, rawPath = prefix+path, prefix+rawPath
 	}
@@ -107,7 +115,7 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, args []string) er
 			}
 			forwarded(p.Out.Header, r)
 		},
-		Transport:     box.transport,
+		Transport:     transport,
 		FlushInterval: -1, // every chunk at once
 		ErrorLog:      s.m.quiet,
 		ModifyResponse: func(resp *http.Response) error {

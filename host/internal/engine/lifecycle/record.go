@@ -41,6 +41,8 @@ type record struct {
 	// Paused tells that it stands still, since PausedAt.
 	Paused   bool      `json:",omitempty"`
 	PausedAt time.Time `json:",omitzero"`
+	// EgressToken is what callers of its egress API must send; "" is no API.
+	EgressToken string `json:",omitempty"`
 	// Platform is what was asked for.
 	Platform *wirePlatform `json:",omitempty"`
 	// RenewBy is how long a request through the proxy lets it live; 0 is no

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 )
 
 // createRequest is a valid POST /sandboxes.
@@ -23,6 +24,7 @@ type createRequest struct {
 	platform   *wirePlatform
 	renewBy    time.Duration // 0 is no renewal on access
 	volumes    []volumeRequest
+	policy     *egress.Policy // nil: none was given
 }
 
 // minTimeout is the shortest time to live that the wire allows.
@@ -57,6 +59,7 @@ func parseCreate(b body) (createRequest, error) {
 	}
 	q.platform = rules.platform
 	q.volumes = rules.volumes
+	q.policy = rules.policy
 	return q, checkVolumes(q.volumes)
 }
 
@@ -118,7 +121,7 @@ func poolRef(b body) bool {
 type ruleSet struct {
 	pool, secure, credentials bool
 	extend                    string
-	opensNetwork              bool
+	policy                    *egress.Policy
 	platform                  *wirePlatform
 	volumes                   []volumeRequest
 }
@@ -144,16 +147,23 @@ func (s *ruleSet) read(b body) {
 	}
 }
 
-// readPolicy notes whether a policy lets anything out.
+// readPolicy reads a policy. An empty one allows everything, as one that is not there does; one with
+// rules denies what they don't name.
 func (s *ruleSet) readPolicy(p body) {
 	action := p.text("defaultAction")
 	p.oneOf("defaultAction", action, "", "allow", "deny")
-	s.opensNetwork = action != "deny" && len(p.fields) > 0
+	s.policy = &egress.Policy{DefaultAction: action}
 	for _, rule := range p.objects("egress") {
 		a := rule.required("action")
 		rule.oneOf("action", a, "allow", "deny")
-		rule.required("target")
-		s.opensNetwork = s.opensNetwork || a == "allow"
+		s.policy.Egress = append(s.policy.Egress, egress.Rule{Action: a, Target: rule.required("target")})
+	}
+	switch {
+	case action != "":
+	case len(s.policy.Egress) == 0:
+		s.policy.DefaultAction = egress.Allow
+	default:
+		s.policy.DefaultAction = egress.Deny
 	}
 }
 
@@ -184,9 +194,7 @@ func (s *ruleSet) check() error {
 	case s.secure:
 		return bad("secureAccess needs a Kubernetes runtime with an ingress gateway")
 	case s.credentials:
-		return bad("credentialProxy is not available: this engine's sandboxes have no network")
-	case s.opensNetwork:
-		return bad("networkPolicy lets traffic out, and this engine's sandboxes have no network: leave it out, or deny everything")
+		return bad("credentialProxy is not available: this engine has no credential vault")
 	case s.platform != nil && (s.platform.OS != "linux" || s.platform.Arch != runtime.GOARCH):
 		return bad("platform %s/%s is not available here: this machine runs linux/%s", s.platform.OS, s.platform.Arch, runtime.GOARCH)
 	}

@@ -27,7 +27,7 @@ type initProcess struct {
 	level   jail.Level
 	control *net.UnixConn
 	sockets *egress.Sockets // until somebody serves them; nil without a way out
-	born    bool // in its control group
+	born    bool            // in its control group
 	log     *journal
 	in      *json.Decoder
 	out     *json.Encoder
