@@ -20,6 +20,7 @@ BENCHCOUNT   ?= 3
 BENCH        ?= .
 BENCHPKG     ?= ./...
 CHAOS_ROUNDS ?= 1000
+SOAK         ?= 10m
 SCRIPT       ?= examples/wordcount/job.alineo
 
 # Guests are built by exactly this Go, so that everybody gets the same bytes.
@@ -111,6 +112,9 @@ bench-node: ## the same beside better-sqlite3, which needs node and npm and is i
 	@test -d bin/bench-node/node_modules/better-sqlite3 || { mkdir -p bin/bench-node && cd bin/bench-node && \
 		npm install --no-save --no-audit --no-fund better-sqlite3@$(BETTER_SQLITE3); }
 	@$(MAKE) --no-print-directory bench BENCH='^BenchmarkAppend$$' BENCHPKG=./host/internal/adapter
+
+soak: ## append for SOAK (10m) and watch the heap
+	ALINEO_SOAK=$(SOAK) go test -run '^TestSoak$$' -v -count 1 -timeout 0 ./host/internal/adapter
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh

@@ -40,7 +40,7 @@ const inFlight = 1024
 
 // stream appends n events as a running command does: each is made, queued, and handed on when it is
 // committed, in order.
-func streamEvents(b *testing.B, s *ledger.Stream, n int) {
+func streamEvents(b testing.TB, s *ledger.Stream, n int) {
 	b.Helper()
 	tickets := make(chan *ledger.Ticket, inFlight)
 	failed := make(chan error, 1)

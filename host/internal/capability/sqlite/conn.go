@@ -45,7 +45,7 @@ type conn struct {
 
 // rest lets go of what the last program left: rows, and views of its text.
 func (c *conn) rest() {
-	c.hooks.done, c.hooks.denied = nil, ""
+	c.hooks.ctx, c.hooks.denied = nil, ""
 	clear(c.results)
 	clear(c.sources)
 	clear(c.cells)
@@ -259,7 +259,7 @@ func (c *conn) close() error {
 	}
 	var err error
 	if c.db != 0 {
-		c.hooks.trusted, c.hooks.done = true, nil
+		c.hooks.trusted, c.hooks.ctx = true, nil
 		if rc := lib.Xsqlite3_close(c.tls, c.db); rc != lib.SQLITE_OK {
 			err = fmt.Errorf("closing: %w", c.failure(rc))
 			lib.Xsqlite3_close_v2(c.tls, c.db) // lets go of it when its last statement does

@@ -162,7 +162,7 @@ func (db *DB) lendFrom(ctx context.Context, pool chan *slot) (s *slot, failure *
 		pool <- s
 		return nil, failure, err
 	}
-	s.conn.hooks.done = ctx.Done()
+	s.conn.hooks.ctx = ctx
 	s.conn.hooks.ends, _ = ctx.Deadline()
 	return s, nil, nil
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"time"
 
 	"modernc.org/libc"
@@ -14,9 +15,9 @@ const progressSteps = 1000
 // hooks is what SQLite's callbacks of one connection work with. SQLite holds its address; the
 // connection keeps it alive. Callbacks run inside the call that caused them, on its goroutine.
 type hooks struct {
-	done    <-chan struct{} // closed when the running program shall stop; nil never
+	ctx     context.Context //nolint:containedctx // of the running program; nil stops never
 	timeout time.Duration   // longest wait for another's lock
-	ends    time.Time       // when done will be closed; zero when that is not known
+	ends    time.Time       // when ctx will end; zero when that is not known
 	waiting time.Time       // since when
 	patient time.Duration   // how long this wait may last
 	trusted bool            // the statement is the host's own
@@ -24,14 +25,9 @@ type hooks struct {
 }
 
 // stopped reports whether the running program's context has ended.
-func (h *hooks) stopped() bool {
-	select {
-	case <-h.done:
-		return true
-	default:
-		return false
-	}
-}
+//
+// It asks for the error and not for Done: a plugin's context makes a timer for that.
+func (h *hooks) stopped() bool { return h.ctx != nil && h.ctx.Err() != nil }
 
 // wait sleeps before the next try for a lock, and reports whether to try.
 func (h *hooks) wait(tries int32) bool {
@@ -51,8 +47,12 @@ func (h *hooks) wait(tries int32) bool {
 	}
 	timer := time.NewTimer(min(pause, left))
 	defer timer.Stop()
+	var done <-chan struct{}
+	if h.ctx != nil {
+		done = h.ctx.Done()
+	}
 	select {
-	case <-h.done:
+	case <-done:
 		return false
 	case <-timer.C:
 		return true

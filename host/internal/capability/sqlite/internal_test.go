@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -46,8 +47,8 @@ func TestCommitIsNotInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.finalize(insert)
-	over := make(chan struct{})
-	close(over)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
 	for range 2 * progressSteps {
 		p := program{conn: c, ctx: t.Context(), exec: new(abi.SQLExec)}
 		if failure := p.start(); failure != nil {
@@ -56,11 +57,11 @@ func TestCommitIsNotInterrupted(t *testing.T) {
 		if err := c.control(insert); err != nil {
 			t.Fatal(err)
 		}
-		c.hooks.done = over
+		c.hooks.ctx = over
 		if failure := p.commit(); failure != nil {
 			t.Fatal(failure)
 		}
-		c.hooks.done = nil
+		c.hooks.ctx = nil
 	}
 }
 

@@ -18,7 +18,7 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 	ends, _ := ctx.Deadline()
 	opts := connOptions{
 		path: db.path, queryOnly: reader, synchronous: db.synchronous,
-		hooks: hooks{done: ctx.Done(), ends: ends, timeout: db.timeout},
+		hooks: hooks{ctx: ctx, ends: ends, timeout: db.timeout},
 	}
 	if db.path == Memory {
 		return openConn(opts)

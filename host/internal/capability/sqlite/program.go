@@ -135,10 +135,10 @@ func (p *program) steps() *abi.Error {
 // and then interrupted would be reported as a failure.
 func (p *program) commit() *abi.Error {
 	c := p.conn
-	done := c.hooks.done
-	c.hooks.done = nil
+	ctx := c.hooks.ctx
+	c.hooks.ctx = nil
 	err := c.control(c.commit)
-	c.hooks.done = done
+	c.hooks.ctx = ctx
 	if err == nil {
 		return nil
 	}
@@ -153,10 +153,10 @@ func (p *program) undo() {
 	if !c.inTransaction() {
 		return // SQLite did, as it does after an interrupted write
 	}
-	done := c.hooks.done
-	c.hooks.done = nil
+	ctx := c.hooks.ctx
+	c.hooks.ctx = nil
 	err := c.control(c.rollback)
-	c.hooks.done = done
+	c.hooks.ctx = ctx
 	if err != nil || c.inTransaction() {
 		p.broken = true
 	}
