@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -198,10 +199,12 @@ func TestEditedExports(t *testing.T) {
 	}
 }
 
-// failing is a real ledger that fails after some batches.
+// failing is a real ledger that fails after some batches. With strict it takes one segment of a sandbox
+// in a batch, as one does that moves all heads in one statement.
 type failing struct {
 	*vaultStore
 	left   int
+	strict bool
 	cancel context.CancelFunc
 }
 
@@ -211,6 +214,13 @@ type vaultStore struct {
 }
 
 func (f *failing) Append(ctx context.Context, b *store.Batch) error {
+	seen := map[store.Key]bool{}
+	for i := range b.Segments {
+		if f.strict && seen[b.Segments[i].Key] {
+			return fmt.Errorf("twice: %w", store.ErrConflict)
+		}
+		seen[b.Segments[i].Key] = true
+	}
 	if f.left--; f.left < 0 {
 		f.cancel()
 		return ctx.Err()
@@ -220,15 +230,27 @@ func (f *failing) Append(ctx context.Context, b *store.Batch) error {
 
 func TestInterruptedImport(t *testing.T) {
 	t.Parallel()
-	from := newVault(t)
-	keys := from.random(newRand(t), 5)
-	from.foreign(store.Entry{TS: 1, Name: keys[0].Name, SandboxID: keys[0].SandboxID, Event: "x"})
+	for name, strict := range map[string]bool{"batches": false, "one by one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := newVault(t)
+			keys := from.random(newRand(t), 5)
+			from.write(store.Key{Name: "run", SandboxID: "large"}, 300, 300, 2, 300)
+			from.foreign(store.Entry{TS: 1, Name: keys[0].Name, SandboxID: keys[0].SandboxID, Event: "x"})
+			interrupt(t, from, strict)
+		})
+	}
+}
+
+// interrupt imports with an interruption after every number of batches, and goes on.
+func interrupt(t *testing.T, from *vault, strict bool) {
+	t.Helper()
 	export, r := from.export()
 	var want []byte
 	for n := 0; ; n++ {
 		to := newVault(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := ledger.Import(ctx, &failing{&vaultStore{to.st, to.st}, n, cancel}, bytes.NewReader(export), ledger.ImportOptions{})
+		_, err := ledger.Import(ctx, &failing{&vaultStore{to.st, to.st}, n, strict, cancel}, bytes.NewReader(export), ledger.ImportOptions{})
 		cancel()
 		done := err == nil
 		if !done && !errors.Is(err, context.Canceled) {
@@ -246,7 +268,7 @@ func TestInterruptedImport(t *testing.T) {
 			t.Errorf("after %d batches the ledger is another", n)
 		}
 		if done {
-			if n < 2 {
+			if n < 3 || strict && n < 8 {
 				t.Errorf("only %d batches", n)
 			}
 			return

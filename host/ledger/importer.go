@@ -37,6 +37,7 @@ type importer struct {
 	lines    [][]int // of the batch's entries
 	rows     int
 	size     int
+	oneByOne bool               // the ledger does not take two segments of a sandbox in one batch
 	written  map[store.Key]Hash // where chains end that were written
 }
 
@@ -256,8 +257,8 @@ func (im *importer) add(ctx context.Context, id [16]byte, hash Hash) error {
 		a.epoch, a.claimed = head.Epoch, true
 	}
 	s.Epoch = a.epoch
-	// A batch has one segment of a sandbox: the next one waits for its head.
-	if len(im.batch) > 0 && (im.batch[len(im.batch)-1].Key == a.key || im.rows+len(s.Entries) > importRows || im.size > importBytes) {
+	twice := len(im.batch) > 0 && im.batch[len(im.batch)-1].Key == a.key
+	if len(im.batch) > 0 && (twice && im.oneByOne || im.rows+len(s.Entries) > importRows || im.size > importBytes) {
 		if err := im.flush(ctx); err != nil {
 			return err
 		}
@@ -312,16 +313,50 @@ func (im *importer) flush(ctx context.Context) error {
 	if len(im.batch) == 0 {
 		return nil
 	}
+	err := im.append(ctx, im.batch)
+	// A chain's segments go in one commit where the ledger moves its head for each in turn. One that moves
+	// heads all at once refuses that, and writes nothing.
+	if im.chained() && errors.Is(err, store.ErrConflict) {
+		im.oneByOne, err = true, nil
+		for i := range im.batch {
+			if err = im.append(ctx, im.batch[i:i+1]); err != nil {
+				im.batch, im.lines = im.batch[i:i+1], im.lines[i:i+1]
+				break
+			}
+		}
+	}
+	if err != nil {
+		return im.located(err)
+	}
+	im.batch, im.lines, im.rows, im.size = nil, nil, 0, 0
+	return nil
+}
+
+// chained tells whether a sandbox has several segments in the batch.
+func (im *importer) chained() bool {
+	for i := 1; i < len(im.batch); i++ {
+		if im.batch[i].Key == im.batch[i-1].Key {
+			return true
+		}
+	}
+	return false
+}
+
+// append commits segments and counts what is written.
+func (im *importer) append(ctx context.Context, segments []store.Segment) error {
 	wait := importBackoff
 	for try := 1; ; try++ {
-		err := im.o.Append(ctx, &store.Batch{Segments: im.batch})
+		err := im.o.Append(ctx, &store.Batch{Segments: segments})
 		if err == nil {
-			break
+			for i := range segments {
+				im.report.Written += uint64(len(segments[i].Entries))
+			}
+			return nil
 		}
 		// The same batch is good for another try: what was written is recognised.
 		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknownOutcome)
 		if !again || try == importTries || ctx.Err() != nil {
-			return im.located(err)
+			return err
 		}
 		select {
 		case <-time.After(wait):
@@ -330,9 +365,6 @@ func (im *importer) flush(ctx context.Context) error {
 		}
 		wait *= 2
 	}
-	im.report.Written += uint64(im.rows)
-	im.batch, im.lines, im.rows, im.size = nil, nil, 0, 0
-	return nil
 }
 
 // located names the line that the ledger refuses.
