@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -313,5 +315,20 @@ func TestProbe(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestProbeGivenUp stops while the machine is being looked at: that says
+// nothing about the machine.
+func TestProbeGivenUp(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := engine.Probe(ctx, engine.Options{DataDir: t.TempDir()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v %v", r, err)
+	}
+	_, err := engine.Open(ctx, engine.Options{DataDir: t.TempDir()})
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "isolation") {
+		t.Errorf("%v", err)
 	}
 }

@@ -25,7 +25,9 @@ type abilities struct {
 	noUserNS      string // why there is none
 	noEgress      string // why sandboxes have no way out, if they have none
 	volatile      bool
-	landlock      int // version of its interface; 0 is none
+	copied        []string // top directories that sandboxes see a copy of
+	covered       []string // mounts that are in the way
+	landlock      int      // version of its interface; 0 is none
 	seccomp       bool
 	groups        cgroup.Parent
 	soft          []string // why limits are soft
@@ -35,6 +37,10 @@ type abilities struct {
 // decide finds the best level that opts and the machine allow.
 func decide(ctx context.Context, opts Options, program *reexec.Image) (abilities, error) {
 	can := explore(ctx, opts, program)
+	if err := ctx.Err(); err != nil {
+		// What was given up half way says nothing about the machine.
+		return can, fmt.Errorf("finding out what this machine allows: %w", err)
+	}
 	level := can.level
 	switch opts.Isolation {
 	case IsolationNamespaces:
@@ -120,16 +126,23 @@ func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *re
 		return err
 	}
 	root := os.Geteuid() == 0
+	if err := a.lookForMounts(c.Guest.Jail.Tops); err != nil {
+		return err
+	}
 	var all error
 	for _, user := range []bool{true, false} {
 		if !user && !root || user && root && opts.NoUserNamespace {
 			continue
 		}
+		c.Guest.Jail.Copied = nil
+		if user {
+			c.Guest.Jail.Copied = a.copied
+		}
 		for _, volatile := range []bool{true, false} {
 			c.UserNamespace, c.Guest.Jail.Volatile = user, volatile
 			err := a.tryNetwork(ctx, program, c)
 			if err == nil {
-				a.userNamespace, a.volatile = user, volatile
+				a.userNamespace, a.volatile, a.copied = user, volatile, c.Guest.Jail.Copied
 				return nil
 			}
 			if user {
@@ -144,16 +157,62 @@ func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *re
 	return all
 }
 
+// lookForMounts finds the mounts that overlay in a user namespace stumbles
+// over, and which of their directories can be copied instead.
+func (a *abilities) lookForMounts(tops []string) error {
+	found, err := layer.Submounts(tops)
+	if err != nil {
+		return err
+	}
+	for _, top := range tops {
+		switch {
+		case len(found[top]) == 0:
+		case layer.Copyable(top):
+			a.copied = append(a.copied, top)
+		default:
+			a.covered = append(a.covered, found[top]...)
+		}
+	}
+	return nil
+}
+
+// emptyWork makes the work directories anew.
+func emptyWork(dir string) error {
+	names, err := os.ReadDir(filepath.Join(dir, "work"))
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		at := filepath.Join(dir, "work", n.Name())
+		if err := layer.Remove(at); err != nil {
+			return err
+		}
+		if err := os.Mkdir(at, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // tryNetwork tries a sandbox with a way out, then one without.
 func (a *abilities) tryNetwork(ctx context.Context, program *reexec.Image, c shim.Config) error {
 	c.Network = &shim.Network{}
-	err := shim.Try(ctx, program, c)
+	err := try(ctx, program, c)
 	if err == nil {
 		a.noEgress = ""
 		return nil
 	}
 	a.noEgress = err.Error()
 	c.Network = nil
+	return try(ctx, program, c)
+}
+
+// try tries a sandbox whose directories nobody has used: overlay marks its
+// work directory, and refuses a marked one without the volatile option.
+func try(ctx context.Context, program *reexec.Image, c shim.Config) error {
+	if err := emptyWork(c.Dir); err != nil {
+		return err
+	}
 	return shim.Try(ctx, program, c)
 }
 

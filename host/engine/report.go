@@ -45,6 +45,9 @@ func Probe(ctx context.Context, opts Options) (Report, error) {
 	}
 	defer func() { _ = program.Close() }()
 	a := explore(ctx, opts, program)
+	if err := ctx.Err(); err != nil {
+		return Report{}, fmt.Errorf("probing: %w", err)
+	}
 	return Report{Level: string(a.level), Findings: a.findings(opts, program)}, nil
 }
 
@@ -84,6 +87,10 @@ func (a *abilities) sandboxed() Finding {
 	case strings.Contains(a.why, "starting the sandbox's init"):
 		f.Feature = "user namespaces"
 		f.Fix = "allow them: sysctl user.max_user_namespaces=15000, and where they exist kernel.unprivileged_userns_clone=1 and kernel.apparmor_restrict_unprivileged_userns=0; in a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
+	case strings.Contains(a.why, "overlay") && len(a.covered) > 0:
+		f.Feature = "overlay"
+		f.Reason = "in a user namespace no directory can be shown that has mounts below it: " + strings.Join(a.covered, ", ") + " (" + a.why + ")"
+		f.Fix = "unmount them, or run the engine where they are not (unshare --mount, umount, then the engine); as root, a sandbox without a user namespace would do"
 	case strings.Contains(a.why, "overlay"):
 		f.Feature = "overlay"
 		f.Fix = "put [engine] data on a local file system such as ext4, xfs or btrfs (not an overlay, not NFS); an ordinary user needs Linux 5.11 or later"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -43,8 +44,8 @@ func buildRoot(spec *Spec) error {
 	return placeVolumes(volumes)
 }
 
-// mountOverlay mounts one directory of the layers. All but the root layer
-// have the host's directory of that name at the bottom.
+// mountOverlay mounts one directory of the layers. All but the root layer and
+// those that were copied have the host's directory of that name at the bottom.
 func mountOverlay(spec *Spec, name, at string) error {
 	lowers := make([]string, 0, len(spec.Lowers)+1)
 	for _, l := range spec.Lowers {
@@ -53,7 +54,7 @@ func mountOverlay(spec *Spec, name, at string) error {
 			lowers = append(lowers, dir)
 		}
 	}
-	if name != RootLayer {
+	if name != RootLayer && !slices.Contains(spec.Copied, name) {
 		lowers = append(lowers, "/"+name)
 	}
 	opts := "lowerdir=" + strings.Join(lowers, ":") +

@@ -28,6 +28,8 @@ type Spec struct {
 	Lowers []string
 	// Tops are the host's top directories to show ("usr", "etc", …).
 	Tops []string
+	// Copied are those of them that the base layer holds whole.
+	Copied []string
 	// Volumes are the host's directories that it works with besides.
 	Volumes []Volume
 	// Volatile is off where the kernel doesn't know the mount option.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -119,11 +120,14 @@ type Base struct {
 	// Digest names its content: equal plans have equal digests.
 	Digest string
 	tops   []string
+	copied []string // of tops, those that it holds whole
+	mounts []string // below those
 	hidden []hidden
 }
 
-// PlanBase looks at the machine.
-func PlanBase() (*Base, error) {
+// PlanBase looks at the machine. The layer will hold the top directories in
+// copied as a whole; it lies above the others.
+func PlanBase(copied []string) (*Base, error) {
 	tops := Tops()
 	found, err := scan("/", tops)
 	if err != nil {
@@ -139,7 +143,20 @@ func PlanBase() (*Base, error) {
 	for _, l := range links() {
 		_, _ = fmt.Fprintf(h, "link %s %s\n", l.name, l.target)
 	}
-	return &Base{Digest: hex.EncodeToString(h.Sum(nil)[:8]), tops: tops, hidden: found}, nil
+	mounts, err := Submounts(copied)
+	if err != nil {
+		return nil, err
+	}
+	b := &Base{tops: tops, copied: copied, hidden: found}
+	for _, top := range copied {
+		if err := sumTop(h, "/", top); err != nil {
+			return nil, fmt.Errorf("looking at /%s: %w", top, err)
+		}
+		b.mounts = append(b.mounts, mounts[top]...)
+	}
+	_, _ = fmt.Fprintf(h, "mounts %q\n", b.mounts) // a hash takes everything
+	b.Digest = hex.EncodeToString(h.Sum(nil)[:8])
+	return b, nil
 }
 
 type link struct{ name, target string }
@@ -181,7 +198,15 @@ func (b *Base) Build(dir string) error {
 			return fmt.Errorf("making the base layer: %w", err)
 		}
 	}
+	for _, top := range b.copied {
+		if err := b.copyTop("/", dir, top); err != nil {
+			return fmt.Errorf("copying /%s: %w", top, err)
+		}
+	}
 	for _, h := range b.hidden {
+		if first, _, _ := strings.Cut(h.path, "/"); slices.Contains(b.copied, first) {
+			continue // it was never copied
+		}
 		if err := b.hide(dir, h); err != nil {
 			return fmt.Errorf("hiding /%s: %w", h.path, err)
 		}
@@ -214,7 +239,12 @@ func (b *Base) etc(dir string) error {
 		"hostname":    "sandbox\n",
 		"resolv.conf": "nameserver 198.18.0.1\n", // any address answers, where there is a way out
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "etc", name), []byte(content), 0o644); err != nil {
+		at := filepath.Join(dir, "etc", name)
+		err := os.Remove(at) // of a copy it may be a link
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = os.WriteFile(at, []byte(content), 0o644)
+		}
+		if err != nil {
 			return fmt.Errorf("making the base layer: %w", err)
 		}
 	}

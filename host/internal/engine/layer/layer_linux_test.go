@@ -228,7 +228,7 @@ func TestScan(t *testing.T) {
 
 func TestBuildBase(t *testing.T) {
 	t.Parallel()
-	b, err := PlanBase()
+	b, err := PlanBase(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestBuildBase(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(dir, "rootfs/tmp")); err != nil || st.Mode().Perm() != 0o777 || st.Mode()&fs.ModeSticky == 0 {
 		t.Errorf("/tmp: %v %v", st.Mode(), err)
 	}
-	again, err := PlanBase()
+	again, err := PlanBase(nil)
 	if err != nil || again.Digest != b.Digest {
 		t.Errorf("digests %s and %s, %v", b.Digest, again.Digest, err)
 	}

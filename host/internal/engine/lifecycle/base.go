@@ -36,7 +36,7 @@ func (b *baseCache) current() (string, error) {
 		return b.name, nil
 	}
 	started := time.Now()
-	plan, err := layer.PlanBase()
+	plan, err := layer.PlanBase(b.manager.opts.Copied)
 	if err != nil {
 		return "", fmt.Errorf("making the base layer: %w", err)
 	}

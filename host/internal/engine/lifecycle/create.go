@@ -184,7 +184,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 	spec := jail.Spec{
 		ID: rec.ID, Hostname: "sandbox", Level: m.opts.Level, DataDir: m.opts.DataDir,
 		Upper: filepath.Join(rel, layerDir), Work: filepath.Join(rel, "work"), Root: filepath.Join(rel, "root"),
-		Tops: tops, Volatile: m.opts.Volatile, Landlock: m.opts.Landlock,
+		Tops: tops, Copied: m.opts.Copied, Volatile: m.opts.Volatile, Landlock: m.opts.Landlock,
 	}
 	for _, id := range rec.Snapshots {
 		spec.Lowers = append(spec.Lowers, filepath.Join(snapshotsDir, id, layerDir))

@@ -20,6 +20,8 @@ type Options struct {
 	Level jail.Level
 	// UserNamespace gives each sandbox one.
 	UserNamespace bool
+	// Copied are the top directories that sandboxes see a copy of.
+	Copied []string
 	// Landlock and Volatile tell whether the kernel has them.
 	Landlock, Volatile bool
 	// Groups is where control groups are made.
