@@ -3,6 +3,7 @@ package host_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 )
 
 // A child is this test binary again, as one more host process on the same ledger. What it does is in
-// childMode: "load" appends until it is killed and says what was acknowledged, "write" appends some
+// childMode: "hold" keeps others from writing until its standard input ends, "load" appends until it is killed and says what was acknowledged, "write" appends some
 // events, "fenced" opens a sandbox, waits for a line on its standard input, and appends.
 const (
 	childMode    = "ALINEO_TEST_CHILD"
@@ -64,6 +65,9 @@ type mark struct {
 
 func child(mode string) error {
 	ctx := context.Background()
+	if mode == "hold" {
+		return hold(ctx)
+	}
 	cfg, err := host.LoadConfig(os.Getenv(childConfig))
 	if err != nil {
 		return err
@@ -162,6 +166,29 @@ func fenced(ctx context.Context, h *host.Host) error {
 	return s.Append(ctx, ledger.Event{Step: -1, Name: "chaos.late"})
 }
 
+// hold writes to the ledger's file as any program may, and does not come to an end.
+func hold(ctx context.Context) error {
+	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(os.Getenv(childConfig)), "ledger.db"))
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range []string{"BEGIN IMMEDIATE", "CREATE TABLE other (a)"} {
+		if _, err := conn.ExecContext(ctx, s); err != nil {
+			return err
+		}
+	}
+	fmt.Println("holds")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
 // site is a folder with a configuration and a ledger, for several hosts.
 type site struct {
 	dir, config, ledger string
@@ -236,4 +263,38 @@ func rounds(few int) chaosRounds {
 // soon is a random time of at most d.
 func soon(random func(int64) int64, d time.Duration) time.Duration {
 	return time.Duration(random(int64(d) + 1))
+}
+
+// appendMarks opens a sandbox and appends marks to it, each as large as a commit's page or two.
+func appendMarks(ctx context.Context, h *host.Host, i, n int) error {
+	stream, err := h.Writer().Open(ctx, sandboxKey(i))
+	if err != nil {
+		return err
+	}
+	for n := range n {
+		if err := stream.Append(ctx, chaosMark(mark{Writer: i, N: n, Pad: strings.Repeat("x", 3000)})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func chaosMark(m mark) ledger.Event {
+	payload, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return ledger.Event{Step: int64(m.Writer), Name: "chaos.mark", Payload: payload}
+}
+
+// auditAll checks that a ledger has so many marks of each writer, no more and no less, and a whole chain.
+func auditAll(t *testing.T, s site, next [loadSandboxes]int) {
+	t.Helper()
+	a := newAuditor()
+	a.audit(t, s.ledger)
+	for i, n := range next {
+		if got := a.next[[2]int{0, i}]; got != n {
+			t.Errorf("writer %d: %d were acknowledged, the file has %d", i, n, got)
+		}
+	}
 }

@@ -93,28 +93,6 @@ func spoilt(spoil func(data []byte)) func(file string) error {
 	}
 }
 
-// appendMarks opens a sandbox and appends marks to it, each as large as a commit's page or two.
-func appendMarks(ctx context.Context, h *host.Host, i, n int) error {
-	stream, err := h.Writer().Open(ctx, sandboxKey(i))
-	if err != nil {
-		return err
-	}
-	for n := range n {
-		if err := stream.Append(ctx, chaosMark(mark{Writer: i, N: n, Pad: strings.Repeat("x", 3000)})); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func chaosMark(m mark) ledger.Event {
-	payload, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
-	return ledger.Event{Step: int64(m.Writer), Name: "chaos.mark", Payload: payload}
-}
-
 // A disk that fills up while several sandboxes append: each failed append says so, what was
 // acknowledged is there and nothing else is; and when there is room again, the same streams go on.
 func TestLedgerDiskFull(t *testing.T) {
@@ -152,18 +130,6 @@ func TestLedgerDiskFull(t *testing.T) {
 			next[i]++
 		}
 		auditAll(t, s, next)
-	}
-}
-
-// auditAll checks that a ledger has so many marks of each writer, no more and no less, and a whole chain.
-func auditAll(t *testing.T, s site, next [loadSandboxes]int) {
-	t.Helper()
-	a := newAuditor()
-	a.audit(t, s.ledger)
-	for i, n := range next {
-		if got := a.next[[2]int{0, i}]; got != n {
-			t.Errorf("writer %d: %d were acknowledged, the file has %d", i, n, got)
-		}
 	}
 }
 
@@ -397,34 +363,4 @@ func TestExecDiskFull(t *testing.T) {
 	if recorded < read.Len() || read.Len() == 0 {
 		t.Errorf("%d bytes were read, %d are recorded", read.Len(), recorded)
 	}
-}
-
-// openEngine opens a host with an engine of its own.
-func (s site) openEngine(t *testing.T) *host.Host {
-	t.Helper()
-	data, err := os.MkdirTemp("", "alineo-host-engine-*") //nolint:usetesting // sockets want a short path
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(data) })
-	cfg, err := host.LoadConfig(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Engine.Data = data
-	for _, f := range host.Doctor(t.Context(), cfg) {
-		if f.Area == "engine" && f.Fatal {
-			t.Skipf("SKIPPED: this machine can run no sandbox: %s: %s", f.Name, f.Detail)
-		}
-	}
-	h, err := host.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
 }

@@ -117,6 +117,121 @@ func (s site) open(t *testing.T) *host.Host {
 	return h
 }
 
+// Another process writes to the file and takes its time. An append waits for it, reading goes on, and
+// when it is done the append succeeds.
+func TestProcessesBusy(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	h := s.open(t)
+	if err := appendMarks(t.Context(), h, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := h.Writer().Open(t.Context(), sandboxKey(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := s.hold(t)
+	ticket, err := stream.Enqueue(t.Context(), chaosMark(mark{Writer: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := h.Store().Read(t.Context(), sandboxKey(0), store.ReadOptions{}); err != nil || len(page.Entries) != 1 {
+		t.Errorf("reading meanwhile: %d entries, %v", len(page.Entries), err)
+	}
+	release()
+	if err := ticket.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// One that does not come to an end is told to whoever waits, after some seconds; when it is gone, the
+// same stream goes on.
+func TestProcessesBusyForLong(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	text := "[plugins.sqlite.config]\npath = \"ledger.db\"\nbusy_timeout = \"200ms\"\n[log]\nlevel = \"error\"\n"
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := s.open(t)
+	stream, err := h.Writer().Open(t.Context(), sandboxKey(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := s.hold(t)
+	err = stream.Append(t.Context(), chaosMark(mark{}))
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "another process is writing to the database") {
+		t.Errorf("got %v", err)
+	}
+	release()
+	if err := stream.Append(t.Context(), chaosMark(mark{})); err != nil {
+		t.Error(err)
+	}
+	auditAll(t, s, [loadSandboxes]int{1})
+}
+
+// hold starts a process that keeps others from writing until release is called.
+func (s site) hold(t *testing.T) (release func()) {
+	t.Helper()
+	cmd := s.command(t, "hold")
+	stderr := new(tailOf)
+	cmd.Stderr = stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "holds\n" {
+		t.Fatalf("the other process says %q: %v: %s", line, err, stderr)
+	}
+	return func() {
+		if err := stdin.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the other process: %v: %s", err, stderr)
+		}
+	}
+}
+
+// A ledger in memory is one host's own, and gone with it.
+func TestLedgerInMemory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	if err := os.WriteFile(s.config, []byte("[plugins.sqlite.config]\npath = \":memory:\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count := func(h *host.Host) int {
+		page, err := h.Store().ReadAll(t.Context(), store.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Entries)
+	}
+	first, second := s.open(t), s.open(t)
+	if err := errors.Join(appendMarks(t.Context(), first, 0, 3), appendMarks(t.Context(), second, 0, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := count(first), count(second); a != 3 || b != 2 {
+		t.Errorf("the hosts have %d and %d entries", a, b)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(s.open(t)); n != 0 {
+		t.Errorf("a new host has %d entries", n)
+	}
+	if entries, err := os.ReadDir(s.dir); err != nil || len(entries) != 1 {
+		t.Errorf("files were made: %v, %v", entries, err)
+	}
+}
+
 // A ledger that a later program has made is refused, and its file stays as it is, to the byte.
 func TestNewerSchemaIsLeftAlone(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestCommitIsNotInterrupted(t *testing.T) {
 		if err := c.control(insert); err != nil {
 			t.Fatal(err)
 		}
-		c.hooks.ctx = over
+		c.hooks.ctx = over //nolint:fatcontext // it is put back
 		if failure := p.commit(); failure != nil {
 			t.Fatal(failure)
 		}
