@@ -28,14 +28,15 @@ type Options struct {
 
 // Server is the execd API of one sandbox. It is safe for concurrent use.
 type Server struct {
-	quiet    *stdlog.Logger  // for net/http's own complaints
-	relay    *http.Transport // to the sandbox's own ports: no proxy, no environment
-	opts     Options
-	log      hclog.Logger
-	execs    *executions
-	sessions *sessions
-	contexts *contexts
-	shell    string
+	quiet     *stdlog.Logger  // for net/http's own complaints
+	relay     *http.Transport // to the sandbox's own ports: no proxy, no environment
+	opts      Options
+	log       hclog.Logger
+	execs     *executions
+	sessions  *sessions
+	contexts  *contexts
+	terminals *terminals
+	shell     string
 }
 
 // New makes a Server.
@@ -46,7 +47,7 @@ func New(opts Options) *Server {
 	if opts.Meter == nil {
 		opts.Meter = OpenMeter(Sources{}, 0, 0)
 	}
-	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), contexts: newContexts(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
+	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), contexts: newContexts(), terminals: newTerminals(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
 }
 
 // ServeHTTP implements http.Handler.
@@ -85,6 +86,9 @@ func (s *Server) route(method, path string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { s.proxy(w, r, rest) }
 	}
 	if h := s.routeCode(method, path); h != nil {
+		return h
+	}
+	if h := s.routeTerminal(method, path); h != nil {
 		return h
 	}
 	return s.routeSession(method, path)
