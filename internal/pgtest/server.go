@@ -40,57 +40,78 @@ type Cluster struct {
 type Options struct {
 	Settings map[string]string // of postgresql.conf
 	HBA      string            // the content of pg_hba.conf; empty: everybody is trusted
-	InitDB   []string          // arguments of initdb, such as --data-checksums
 }
 
-// shared is the server of this test binary.
+// shared is a server of this test binary: one for its tests, and one for its benchmarks.
 type shared struct {
-	mu      sync.Mutex
 	cluster *Cluster
 	err     error
 	started bool
 }
 
+// binary is what the tests of this binary share; Main cleans it up.
+type binary struct {
+	mu       sync.Mutex
+	tests    shared
+	benches  shared
+	main     bool   // Main runs
+	template string // the folder of a cluster as initdb makes it, to copy; empty before there is one
+}
+
 var errMissing = errors.New("PostgreSQL is not installed (Debian: apt-get install postgresql)")
 
-// one is what Main cleans up; a test binary has one.
-var one shared
+var one binary
 
 // Main runs the tests and stops the server if one of them started it. It returns the exit code.
 func Main(m *testing.M) int {
+	one.mu.Lock()
+	one.main = true
+	one.mu.Unlock()
 	defer func() {
 		one.mu.Lock()
 		defer one.mu.Unlock()
-		if one.cluster != nil {
-			one.cluster.stop()
+		for _, s := range []*shared{&one.tests, &one.benches} {
+			if s.cluster != nil {
+				s.cluster.stop()
+			}
+		}
+		if one.template != "" {
+			_ = os.RemoveAll(one.template)
 		}
 	}()
 	return m.Run()
 }
 
-// Server returns the server of this test binary, which the first call starts.
+// Server returns the server of this test binary, which the first call starts. Benchmarks get one of
+// their own: that of the tests doesn't wait for the disk.
 func Server(tb testing.TB) *Cluster {
 	tb.Helper()
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if !one.started {
-		one.started = true
-		one.cluster, one.err = start(Options{})
+	s, opts := &one.tests, Options{}
+	if _, bench := tb.(*testing.B); bench {
+		s, opts.Settings = &one.benches, map[string]string{"fsync": "on"}
 	}
-	if errors.Is(one.err, errMissing) {
-		tb.Skipf("SKIPPED: %v", one.err)
+	if !s.started {
+		s.started = true
+		s.cluster, s.err = start(opts)
 	}
-	if one.err != nil {
-		tb.Fatalf("starting PostgreSQL: %v", one.err)
+	if errors.Is(s.err, errMissing) {
+		tb.Skipf("SKIPPED: %v", s.err)
 	}
-	return one.cluster
+	if s.err != nil {
+		tb.Fatalf("starting PostgreSQL: %v", s.err)
+	}
+	return s.cluster
 }
 
 // New starts a server of the test's own, which ends with the test: one to restart, or to set up in
 // another way.
 func New(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
+	one.mu.Lock()
 	c, err := start(opts)
+	one.mu.Unlock()
 	if errors.Is(err, errMissing) {
 		tb.Skipf("SKIPPED: %v", err)
 	}
@@ -141,9 +162,8 @@ func start(opts Options) (*Cluster, error) {
 
 // make makes the cluster and starts it.
 func (c *Cluster) make() error {
-	args := append([]string{"-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"}, c.opts.InitDB...)
-	if out, err := c.command("initdb", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
+	if err := c.files(); err != nil {
+		return err
 	}
 	port, err := freePort()
 	if err != nil {
@@ -166,12 +186,47 @@ func (c *Cluster) make() error {
 	return c.exec(context.Background(), "SELECT pg_reload_conf()")
 }
 
+// files makes the cluster's files: with initdb, or as a copy of those that it made before. One mutex
+// guards that.
+func (c *Cluster) files() error {
+	if one.template == "" {
+		out, err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("initdb: %w\n%s", err, out)
+		}
+		if !one.main {
+			return nil // nobody would remove a template
+		}
+		dir, err := os.MkdirTemp("", "pgtest-template-")
+		if err != nil {
+			return err
+		}
+		one.template = dir
+		if err := os.Chown(dir, c.ident.uid, c.ident.gid); err != nil {
+			return err
+		}
+		return c.copyFiles(c.data(), filepath.Join(dir, "data"))
+	}
+	return c.copyFiles(filepath.Join(one.template, "data"), c.data())
+}
+
+// copyFiles copies a cluster's files as the server's user, whose they stay.
+func (c *Cluster) copyFiles(from, to string) error {
+	cmd := exec.Command("cp", "-R", "-p", from, to) //nolint:noctx // it is quick
+	c.ident.serve(cmd, c.Dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("copying a cluster: %w\n%s", err, out)
+	}
+	return nil
+}
+
 func (c *Cluster) data() string { return filepath.Join(c.Dir, "data") }
 
 // launch starts the server of a cluster that is there.
 func (c *Cluster) launch() error {
 	args := []string{"-D", c.data(), "-k", c.Dir, "-p", strconv.Itoa(c.Port), "-c", "listen_addresses=127.0.0.1"}
-	settings := map[string]string{"max_connections": "300", "shared_buffers": "64MB", "autovacuum_naptime": "10s"}
+	// A server that crashes loses nothing that the system has, and the system does not crash in tests.
+	settings := map[string]string{"fsync": "off", "max_connections": "300", "shared_buffers": "64MB", "autovacuum_naptime": "10s"}
 	maps.Copy(settings, c.opts.Settings)
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		args = append(args, "-c", name+"="+settings[name])
