@@ -10,7 +10,9 @@
 //
 // Open only reads its options. Connections are made by the programs that need them, and made anew
 // when one was lost: a program whose connection ends before its COMMIT was sent has done nothing, and
-// is run once more on a fresh connection when the old one had been idle.
+// is run once more on a fresh connection when the old one had been idle. One that was idle for half a
+// minute is asked for a sign of life before it is used again: firewalls forget connections without a
+// word. Refused are roles that can leave the database, and databases that don't store text as UTF8.
 //
 // A program is one transaction: READ COMMITTED, or REPEATABLE READ and READ ONLY for one that only
 // reads. Its statements are sent without waiting for the answer to the one before (a pipeline), so
