@@ -12,10 +12,11 @@ import (
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/store"
 )
 
 func newLedgerImport(a *app) *cobra.Command {
-	var dry bool
+	var opts ledger.ImportOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Bring an export into the ledger",
@@ -37,14 +38,25 @@ events between ours are they chained anew, which is said.`,
 			defer file.Close() //nolint:errcheck // it was only read
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				bar := a.out.newBar("importing")
-				report, err := ledger.Import(ctx, h.Store(), file, ledger.ImportOptions{DryRun: dry, Progress: bar.tell()})
+				report, err := ledger.Import(ctx, h.Store(), file, withBar(opts, bar))
 				bar.done()
-				return a.brought(report, err, "import", dry)
+				return a.brought(report, err, "import", opts.DryRun)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "check everything and write nothing")
+	importFlags(cmd, &opts)
 	return cmd
+}
+
+// importFlags are those of import and copy.
+func importFlags(cmd *cobra.Command, opts *ledger.ImportOptions) {
+	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "read and check everything, and write nothing")
+	cmd.Flags().BoolVar(&opts.SkipMalformed, "skip-malformed", false, "leave out events by others that have no canonical form, such as a payload that is not JSON")
+}
+
+func withBar(opts ledger.ImportOptions, bar *bar) ledger.ImportOptions {
+	opts.Progress = bar.tell()
+	return opts
 }
 
 // openExport opens a file that is read twice; standard input is kept in one that has no name.
@@ -78,6 +90,9 @@ func spool(r io.Reader) (*os.File, error) {
 // brought says what an import or a copy has done.
 func (a *app) brought(r *ledger.ImportReport, err error, what string, dry bool) error {
 	if err != nil {
+		if line, ok := errors.AsType[*ledger.LineError](err); ok && errors.Is(line, store.ErrInvalid) && !errors.Is(line, ledger.ErrPayload) {
+			err = fmt.Errorf("%w (--skip-malformed leaves out what is no JSON)", err)
+		}
 		if r != nil && r.Written > 0 {
 			a.out.notef("%d events were written before it stopped; the same %s goes on from there", r.Written, what)
 		}
@@ -94,6 +109,9 @@ func (a *app) brought(r *ledger.ImportReport, err error, what string, dry bool) 
 	if r.Already > 0 {
 		a.out.notef("%d events were there already", r.Already)
 	}
+	if r.Skipped > 0 {
+		a.out.notef("%d malformed events were left out", r.Skipped)
+	}
 	if r.Rechained > 0 {
 		a.out.notef("%d sandboxes are chained anew, from the first event on that others wrote", r.Rechained)
 	}
@@ -108,7 +126,7 @@ func (a *app) brought(r *ledger.ImportReport, err error, what string, dry bool) 
 
 func newLedgerCopy(a *app) *cobra.Command {
 	var from, to string
-	var dry bool
+	var opts ledger.ImportOptions
 	cmd := &cobra.Command{
 		Use:   "copy --from PLUGIN --to PLUGIN",
 		Short: "Copy one ledger into another, such as from SQLite to PostgreSQL",
@@ -129,16 +147,16 @@ longer written to, [ledger] plugin = "…" switches to the second one.`,
 				return a.withLedger(ctx, "--to", to, func(ctx context.Context, target *host.Host) error {
 					a.out.notef("from %s to %s", source.LedgerText(), target.LedgerText())
 					bar := a.out.newBar("copying")
-					report, err := ledger.Copy(ctx, source.Store(), target.Store(), ledger.CopyOptions{DryRun: dry, Progress: bar.tell()})
+					report, err := ledger.Copy(ctx, source.Store(), target.Store(), withBar(opts, bar))
 					bar.done()
-					return a.brought(report, err, "copy", dry)
+					return a.brought(report, err, "copy", opts.DryRun)
 				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the `plugin` whose ledger is read")
 	cmd.Flags().StringVar(&to, "to", "", "the `plugin` whose ledger is written")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "read and check everything, and write nothing")
+	importFlags(cmd, &opts)
 	return cmd
 }
 

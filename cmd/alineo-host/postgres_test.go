@@ -62,7 +62,7 @@ func TestPostgresStories(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"fill": fill,
+			"fill": fill, "tamper": tamper,
 			// secret looks for the password in every file of the story, and in what the last command printed.
 			"secret": func(ts *testscript.TestScript, neg bool, _ []string) {
 				found := ts.ReadFile("stdout") + ts.ReadFile("stderr")

@@ -104,6 +104,11 @@ func TestImportOfForeignRows(t *testing.T) {
 	if r2.Content != r.Content || r2.Unchained != 0 || r2.Entries != r.Entries {
 		t.Errorf("got %+v, want the content of %+v", r2, r)
 	}
+	fourth := newVault(t)
+	skipped, err := ledger.Import(t.Context(), fourth.st, bytes.NewReader(first), ledger.ImportOptions{SkipMalformed: true})
+	if err != nil || skipped.Skipped != 6 || skipped.Written != r.Entries-6 {
+		t.Errorf("without malformed entries: %+v, %v", skipped, err)
+	}
 	// Where entries had no segment they have one now; from here on nothing changes any more.
 	third.load(second)
 	if last, _ := third.export(); !bytes.Equal(second, last) {
@@ -338,7 +343,7 @@ func TestCopy(t *testing.T) {
 	from.random(newRand(t), 6)
 	want, r := from.export()
 	var last ledger.Progress
-	in, err := ledger.Copy(t.Context(), from.st, to.st, ledger.CopyOptions{Progress: func(p ledger.Progress) { last = p }})
+	in, err := ledger.Copy(t.Context(), from.st, to.st, ledger.ImportOptions{Progress: func(p ledger.Progress) { last = p }})
 	if err != nil || in.Written != r.Entries || in.Verified != 6 {
 		t.Fatalf("got %+v, %v", in, err)
 	}
@@ -348,7 +353,7 @@ func TestCopy(t *testing.T) {
 	if got, _ := to.export(); !bytes.Equal(got, want) {
 		t.Error("the copy differs")
 	}
-	if in, err = ledger.Copy(t.Context(), from.st, to.st, ledger.CopyOptions{}); err != nil || in.Written != 0 {
+	if in, err = ledger.Copy(t.Context(), from.st, to.st, ledger.ImportOptions{}); err != nil || in.Written != 0 {
 		t.Errorf("again: %+v, %v", in, err)
 	}
 }

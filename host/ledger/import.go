@@ -13,6 +13,9 @@ import (
 type ImportOptions struct {
 	// DryRun checks everything, also against the ledger, and writes nothing.
 	DryRun bool
+	// SkipMalformed leaves out others' events that have no canonical form, such as those whose payload is
+	// not JSON: not every ledger can hold them.
+	SkipMalformed bool
 	// Progress is told now and then.
 	Progress func(Progress)
 }
@@ -26,6 +29,7 @@ type ImportReport struct {
 	Verbatim     uint64 `json:"verbatim"`     // sandboxes that kept their chain, and so their heads
 	Rechained    uint64 `json:"rechained"`    // sandboxes that got segments anew, from the first entry on that had none
 	Damaged      uint64 `json:"damaged"`      // of those, the ones whose own segments were broken where they came from
+	Skipped      uint64 `json:"skipped"`      // malformed entries that were left out, as SkipMalformed asks
 	Environments uint64 `json:"environments"` // that were not there yet
 	Verified     uint64 `json:"verified"`     // sandboxes that were read back and are whole
 }
@@ -78,7 +82,7 @@ func Import(ctx context.Context, st store.Ledger, r io.ReadSeeker, opts ImportOp
 		_, err := r.Seek(0, io.SeekStart)
 		return r, func() error { return nil }, err
 	}
-	report, err := bring(ctx, st, source, opts.DryRun, m)
+	report, err := bring(ctx, st, source, opts, m)
 	if err != nil {
 		return report, fmt.Errorf("importing: %w", err)
 	}
@@ -86,7 +90,7 @@ func Import(ctx context.Context, st store.Ledger, r io.ReadSeeker, opts ImportOp
 }
 
 // bring reads a source once to check it, and once to write it.
-func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() error, error), dry bool, m *meter) (*ImportReport, error) {
+func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() error, error), opts ImportOptions, m *meter) (*ImportReport, error) {
 	o, err := operate(st)
 	if err != nil {
 		return nil, err
@@ -97,6 +101,7 @@ func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() 
 			return nil, err
 		}
 		im := newImporter(o, r, write, m)
+		im.skip = opts.SkipMalformed
 		err = im.run(ctx)
 		return im, errors.Join(err, end())
 	}
@@ -107,7 +112,7 @@ func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() 
 		}
 		return &ImportReport{}, err
 	}
-	if dry {
+	if opts.DryRun {
 		m.end()
 		return im.report, nil
 	}
@@ -122,17 +127,9 @@ func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() 
 	return im.report, err
 }
 
-// CopyOptions say how a ledger is copied.
-type CopyOptions struct {
-	// DryRun reads everything, and looks whether the other ledger has any of it, but writes nothing.
-	DryRun bool
-	// Progress is told now and then.
-	Progress func(Progress)
-}
-
 // Copy brings everything that is in one ledger into another, as an Import of its Export does, without a
 // file between. The first ledger stays as it is.
-func Copy(ctx context.Context, from, to store.Ledger, opts CopyOptions) (*ImportReport, error) {
+func Copy(ctx context.Context, from, to store.Ledger, opts ImportOptions) (*ImportReport, error) {
 	m := newMeter(opts.Progress)
 	if src, err := operate(from); err == nil && m != nil {
 		m.at.TotalEntries = src.total(ctx)
@@ -158,7 +155,7 @@ func Copy(ctx context.Context, from, to store.Ledger, opts CopyOptions) (*Import
 			}
 			return nil
 		}, nil
-	}, opts.DryRun, m)
+	}, opts, m)
 	if err != nil {
 		return report, fmt.Errorf("copying: %w", err)
 	}

@@ -27,12 +27,15 @@ type importer struct {
 	in     *exportReader
 	bytes  *countingReader
 	write  bool
+	skip   bool // entries without a canonical form
 	meter  *meter
 	report *ImportReport
 
 	heads    func() (placedHead, bool, error) // of the ledger, in the export's order
 	nextHead *placedHead
 	current  *arrival
+	canon    Canonicalizer
+	scratch  []byte
 	batch    []store.Segment
 	lines    [][]int // of the batch's entries
 	rows     int
@@ -146,6 +149,11 @@ func (im *importer) take(ctx context.Context, rec *record) error {
 		return im.segment(ctx, rec.segment)
 	}
 	im.meter.entry()
+	if im.skip && !rec.chained && !im.canonical(rec.entry) {
+		a.verbatim = false
+		im.report.Skipped++
+		return nil
+	}
 	a.pending, a.leaves, a.lines = append(a.pending, *rec.entry), append(a.leaves, rec.leaf[:]...), append(a.lines, rec.line)
 	a.size += len(rec.entry.Payload) + len(rec.entry.Event)
 	if !rec.chained || a.size > maxPending {
@@ -155,6 +163,13 @@ func (im *importer) take(ctx context.Context, rec *record) error {
 		return im.own(ctx)
 	}
 	return nil
+}
+
+// canonical tells whether an entry has a canonical form, which every ledger can hold.
+func (im *importer) canonical(e *store.Entry) bool {
+	var err error
+	im.scratch, err = im.canon.AppendEntry(im.scratch[:0], e)
+	return err == nil
 }
 
 // advanceHead goes on to the ledger's next sandbox.
