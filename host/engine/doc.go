@@ -44,7 +44,7 @@
 // # Later
 //
 // Not there yet: outgoing network (sandboxes have loopback only), other
-// images, terminals, code contexts, pause, volumes. Requests for these are
+// images, terminals, code contexts. Requests for these are
 // refused in the words of the protocol.
 //
 // imports: host/internal/engine/... only.

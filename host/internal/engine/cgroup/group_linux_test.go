@@ -71,3 +71,38 @@ func TestEnable(t *testing.T) {
 		t.Errorf("all are on already: %v", has)
 	}
 }
+
+// TestUsage finds and reads what both versions keep, in files like theirs.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	dir := func(files map[string]string) string {
+		d := t.TempDir()
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(d, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	one := dir(map[string]string{"memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", "memory.usage_in_bytes": "1", "memory.stat": "x 1"})
+	acct := dir(map[string]string{"cpuacct.usage": "1"})
+	both := dir(map[string]string{"cpuacct.usage": "1"})
+	two := dir(map[string]string{"memory.events": "low 0\nhigh 0\nmax 9\noom 1\noom_kill 2\n", "memory.current": "1", "memory.stat": "x 1", "cpu.stat": "usage_usec 1\n"})
+	for name, c := range map[string]struct {
+		g    Group
+		oom  int
+		want UsageFiles
+	}{
+		"version 1":               {Group{Version: 1, Dirs: map[string]string{Memory: one, account: acct, CPU: dir(nil)}}, 3, UsageFiles{acct + "/cpuacct.usage", one + "/memory.usage_in_bytes", one + "/memory.stat"}},
+		"version 1, one for both": {Group{Version: 1, Dirs: map[string]string{CPU: both}}, 0, UsageFiles{CPU: both + "/cpuacct.usage"}},
+		"version 2":               {Group{Version: 2, Dirs: map[string]string{"": two}}, 2, UsageFiles{two + "/cpu.stat", two + "/memory.current", two + "/memory.stat"}},
+		"none":                    {},
+	} {
+		if got := c.g.OOMKills(); got != c.oom {
+			t.Errorf("%s: %d killed, want %d", name, got, c.oom)
+		}
+		if got := c.g.UsageFiles(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

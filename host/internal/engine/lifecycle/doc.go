@@ -2,11 +2,16 @@
 // and serves the OpenSandbox lifecycle API for them.
 //
 //	m, err := lifecycle.Open(ctx, lifecycle.Options{DataDir: dir, Image: image, …})
-//	http.Serve(l, lifecycle.NewServer(m, ""))
+//	http.Serve(l, lifecycle.NewServer(m))
 //	m.Close()                     // sandboxes go on without us
 //
 // Open adopts the sandboxes whose shims live and removes what is left of
 // others: the caller holds the data directory's lock.
+//
+// What is served, and where it differs from the original, is listed in
+// docs/engine.md. Whoever stops, copies or ends a sandbox holds its lock
+// "still"; what is remembered of one is changed on disk first. A paused
+// sandbox stays paused under the next engine, and requests into it wait.
 //
 // The data directory:
 //
