@@ -208,7 +208,7 @@ func TestBashCells(t *testing.T) {
 	box := e.create(nil)
 	box.tryCells(t, map[string]string{"language": "bash"}, []cellCase{
 		{code: "a=1; f() { echo f$1; }; cd /usr"},
-		{code: "pwd; f $a; echo err >&2", stdout: "/usr\nf1\n", stderr: "err\n"},
+		{code: "pwd; f $a; sleep 0.1; echo err >&2", stdout: "/usr\nf1\n", stderr: "err\n"},
 		{code: "exit 3", ename: "CommandExecError", evalue: "3", trace: "exit status 3"},
 		{code: "kill -KILL $$", ename: "CommandExecError", evalue: "-1", trace: "signal: killed"},
 		{code: "echo $a; printf 'no end'", stdout: "1\nno end"},
@@ -259,7 +259,7 @@ func TestCodeContexts(t *testing.T) {
 		{"POST", "/code", `{`, 400, `{"code":"INVALID_REQUEST_BODY","message":"error parsing request, MAYBE invalid body format. unexpected EOF"}`},
 		{"POST", "/code/context", `{"language":"cobol"}`, 500, `{"code":"RUNTIME_ERROR","message":"error creating code context. unknown language: cobol"}`},
 		{"DELETE", "/code", "", 400, `{"code":"MISSING_QUERY","message":"missing query parameter 'id'"}`},
-		{"DELETE", "/code?id=nope", "", 500, `{"code":"RUNTIME_ERROR","message":"error interrupting code context. no such session: nope"}`},
+		{"DELETE", "/code?id=nope", "", 500, `{"code":"RUNTIME_ERROR","message":"no such session: nope"}`},
 		{"DELETE", "/code?id=" + m[1], "", 200, ""},
 		{"DELETE", "/code/contexts", "", 400, `{"code":"MISSING_QUERY","message":"missing query parameter 'language'"}`},
 		{"DELETE", "/code/contexts/nope", "", 404, `{"code":"CONTEXT_NOT_FOUND","message":"context nope not found"}`},

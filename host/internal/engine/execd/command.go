@@ -274,7 +274,7 @@ func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) {
 		if c := s.contexts.get(id); c != nil {
 			c.interrupt()
 		} else if !s.sessions.remove(id) {
-			writeError(w, http.StatusInternalServerError, codeRuntime, "error interrupting code context. no such session: "+id)
+			writeError(w, http.StatusInternalServerError, codeRuntime, "no such session: "+id)
 			return
 		}
 		w.WriteHeader(http.StatusOK)
