@@ -57,24 +57,16 @@ func (b *bar) done() {
 	}
 }
 
-// barLine is the bar as text: filled by what has a total.
+// barLine is the bar as text, filled where the whole is known.
 func barLine(verb string, p ledger.Progress) string {
 	counts := fmt.Sprintf("%d events, %d sandboxes", p.Entries, p.Sandboxes)
 	if p.Entries == 0 {
 		counts = fmt.Sprintf("%d sandboxes", p.Sandboxes)
 	}
-	var part float64
-	switch {
-	case p.TotalBytes > 0:
-		part = float64(p.Bytes) / float64(p.TotalBytes)
-	case p.TotalEntries > 0:
-		part = float64(p.Entries) / float64(p.TotalEntries)
-	case p.TotalSandboxes > 0:
-		part = float64(p.Sandboxes) / float64(p.TotalSandboxes)
-	default:
+	if p.Total <= 0 {
 		return verb + "  " + counts
 	}
-	part = min(max(part, 0), 1) // a total may have grown meanwhile
+	part := min(max(float64(p.Done)/float64(p.Total), 0), 1) // there may be more meanwhile
 	full := int(part * barCells)
 	return fmt.Sprintf("%s  [%s%s] %3.0f%%  %s", verb, strings.Repeat("#", full), strings.Repeat(".", barCells-full), part*100, counts)
 }

@@ -63,7 +63,7 @@ func Export(ctx context.Context, st store.Ledger, w io.Writer, opts ExportOption
 	}
 	x := &exporter{o: o, opts: opts, out: newLineWriter(w), content: sha256.New(), report: &ExportReport{}, meter: newMeter(opts.Progress)}
 	if x.meter != nil && opts.Name == "" && opts.SandboxID == "" {
-		x.meter.at.TotalEntries = o.total(ctx)
+		x.meter.at.Total = o.total(ctx)
 	}
 	if err := x.run(ctx); err != nil {
 		return x.report, fmt.Errorf("exporting: %w", err)

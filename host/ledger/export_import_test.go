@@ -347,7 +347,7 @@ func TestCopy(t *testing.T) {
 	if err != nil || in.Written != r.Entries || in.Verified != 6 {
 		t.Fatalf("got %+v, %v", in, err)
 	}
-	if last.Entries != last.TotalEntries || last.TotalEntries != 2*int64(r.Entries) {
+	if last.Done != last.Total || last.Total != 2*int64(r.Entries) || last.Entries != int64(r.Entries) {
 		t.Errorf("progress ended at %+v", last)
 	}
 	if got, _ := to.export(); !bytes.Equal(got, want) {

@@ -73,9 +73,9 @@ func Import(ctx context.Context, st store.Ledger, r io.ReadSeeker, opts ImportOp
 	}
 	m := newMeter(opts.Progress)
 	if m != nil {
-		m.at.TotalBytes = size
+		m.own, m.at.Total = true, size
 		if !opts.DryRun {
-			m.at.TotalBytes *= 2
+			m.at.Total *= 2
 		}
 	}
 	source := func() (io.Reader, func() error, error) {
@@ -100,6 +100,7 @@ func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() 
 		if err != nil {
 			return nil, err
 		}
+		m.round()
 		im := newImporter(o, r, write, m)
 		im.skip = opts.SkipMalformed
 		err = im.run(ctx)
@@ -132,9 +133,9 @@ func bring(ctx context.Context, st store.Ledger, open func() (io.Reader, func() 
 func Copy(ctx context.Context, from, to store.Ledger, opts ImportOptions) (*ImportReport, error) {
 	m := newMeter(opts.Progress)
 	if src, err := operate(from); err == nil && m != nil {
-		m.at.TotalEntries = src.total(ctx)
+		m.at.Total = src.total(ctx)
 		if !opts.DryRun {
-			m.at.TotalEntries *= 2
+			m.at.Total *= 2
 		}
 	}
 	report, err := bring(ctx, to, func() (io.Reader, func() error, error) {

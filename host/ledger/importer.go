@@ -97,7 +97,7 @@ func (im *importer) run(ctx context.Context) error {
 	}
 	before := int64(0)
 	if im.meter != nil {
-		before = im.meter.at.Bytes
+		before = im.meter.at.Done
 	}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -107,8 +107,8 @@ func (im *importer) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if im.meter != nil {
-			im.meter.at.Bytes = before + im.bytes.n
+		if im.meter != nil && im.meter.own {
+			im.meter.at.Done = before + im.bytes.n
 		}
 		if rec.end != nil {
 			if err := im.leave(ctx); err != nil {

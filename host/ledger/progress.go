@@ -2,15 +2,16 @@ package ledger
 
 import "time"
 
-// Progress is how far a long work is. Totals are 0 where they are not known.
+// Progress is how far a long work is.
 type Progress struct {
-	Sandboxes, Entries, Bytes                int64
-	TotalSandboxes, TotalEntries, TotalBytes int64
+	Sandboxes, Entries int64 // that were looked at, in this round of several
+	Done, Total        int64 // of the whole work, in a unit of its own; Total is 0 where it is not known
 }
 
 // meter tells a caller now and then how far a work is. A nil one tells nobody.
 type meter struct {
 	at   Progress
+	own  bool // Done is set by the work itself, and is not the number of entries
 	tell func(Progress)
 	told time.Time
 }
@@ -31,8 +32,18 @@ func (m *meter) entry() {
 	if m == nil {
 		return
 	}
+	if !m.own {
+		m.at.Done++
+	}
 	if m.at.Entries++; m.at.Entries%lookEvery == 0 {
 		m.look()
+	}
+}
+
+// round begins to count anew.
+func (m *meter) round() {
+	if m != nil {
+		m.at.Entries, m.at.Sandboxes = 0, 0
 	}
 }
 

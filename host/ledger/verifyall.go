@@ -68,7 +68,7 @@ func (v *verification) run(ctx context.Context) error {
 	v.meter = newMeter(v.opts.Progress)
 	defer v.meter.end()
 	if v.meter != nil && len(v.opts.Keys) == 0 {
-		v.meter.at.TotalEntries = v.o.total(ctx)
+		v.meter.at.Total = v.o.total(ctx)
 	}
 	wanted := map[store.Key]bool{}
 	for _, key := range v.opts.Keys {
