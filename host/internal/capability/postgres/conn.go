@@ -19,6 +19,8 @@ const (
 	maxStatements = 256 // that a connection keeps prepared
 	// closeTime bounds a farewell, and a ROLLBACK.
 	closeTime = 5 * time.Second
+	// hurry is closeTime for connections that are likely dead.
+	hurry = 200 * time.Millisecond
 	// signTime is how long a connection that was idle for long may take to show that it is alive.
 	signTime = 2 * time.Second
 	// idleInTransaction is after which the server ends a transaction of a host that hangs.
@@ -82,7 +84,7 @@ func open(ctx context.Context, cfg *pgconn.Config, opts *Options) (*conn, error)
 	}
 	c := &conn{pg: pg, fresh: true, statements: make(map[string]*stmt)}
 	if err := c.introduce(ctx, opts); err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.close(closeTime))
 	}
 	return c, nil
 }
@@ -219,8 +221,8 @@ func (c *conn) run(ctx context.Context, sql string) (tag string, err error) {
 	return tag, nil
 }
 
-func (c *conn) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+func (c *conn) close(within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	return c.pg.Close(ctx)
 }

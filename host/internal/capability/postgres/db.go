@@ -89,8 +89,11 @@ func (db *DB) try(ctx context.Context, exec *abi.SQLExec, call *capability.Call)
 	if p.stray {
 		db.pooled.Store(true)
 	}
-	if p.lost {
-		db.forget() // the others are likely lost too
+	switch {
+	case p.lost:
+		db.forget(hurry) // the others are likely lost too
+	case failure != nil && failure.Code == abi.CodeDeadline:
+		db.doubt()
 	}
 	return reply, failure, p.lost && !fresh || p.stray || p.stale
 }
@@ -143,7 +146,18 @@ func (db *DB) reuse(ctx context.Context) *conn {
 			return c
 		}
 		db.logger().Debug("an idle database connection was dead", "database", where(db.config))
-		db.close(c)
+		db.close(c, hurry)
+		db.forget(hurry)
+	}
+}
+
+// doubt has every idle connection tried before it is used again: an answer that did not come may mean
+// that nothing comes through any more.
+func (db *DB) doubt() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, c := range db.idle {
+		c.used = time.Time{}
 	}
 }
 
@@ -152,7 +166,7 @@ func (db *DB) giveBack(c *conn, broken bool) {
 	defer func() { <-db.slots }()
 	c.rest()
 	if broken || c.pg.IsClosed() || db.pooled.Load() == c.named {
-		db.close(c)
+		db.close(c, closeTime)
 		return
 	}
 	now := time.Now()
@@ -166,23 +180,25 @@ func (db *DB) giveBack(c *conn, broken bool) {
 	db.idle = append(db.idle, c)
 	db.mu.Unlock()
 	if old != nil {
-		db.close(old)
+		db.close(old, closeTime)
 	}
 }
 
-// forget closes the connections that nobody uses.
-func (db *DB) forget() {
+// forget closes the connections that nobody uses, each within that time.
+func (db *DB) forget(within time.Duration) {
 	db.mu.Lock()
 	idle := db.idle
 	db.idle = nil
 	db.mu.Unlock()
+	var group sync.WaitGroup
 	for _, c := range idle {
-		db.close(c)
+		group.Go(func() { db.close(c, within) })
 	}
+	group.Wait()
 }
 
-func (db *DB) close(c *conn) {
-	if err := c.close(); err != nil {
+func (db *DB) close(c *conn, within time.Duration) {
+	if err := c.close(within); err != nil {
 		db.logger().Debug("closing a database connection failed", "database", where(db.config), "err", err)
 	}
 }
@@ -232,7 +248,7 @@ func (db *DB) Close() error {
 		for range cap(db.slots) {
 			db.slots <- struct{}{}
 		}
-		db.forget()
+		db.forget(closeTime)
 	})
 	return nil
 }

@@ -247,9 +247,8 @@ func TestForgottenByFirewall(t *testing.T) {
 	server := pgtest.Server(t)
 	name, _ := server.Database(t)
 	wall := newFirewall(t, fmt.Sprintf("127.0.0.1:%d", server.Port))
-	db := open(t, postgres.Options{
-		DSN: fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pgtest.Role, wall.listener.Addr(), name), IdleCheck: time.Nanosecond,
-	})
+	dsn := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pgtest.Role, wall.listener.Addr(), name)
+	db := open(t, postgres.Options{DSN: dsn, IdleCheck: time.Nanosecond})
 	first := ask(t, db, "SELECT pg_backend_pid()").Value(0, 0).Int
 	if again := ask(t, db, "SELECT pg_backend_pid()").Value(0, 0).Int; again != first {
 		t.Errorf("a live connection was not used again")
@@ -258,6 +257,28 @@ func TestForgottenByFirewall(t *testing.T) {
 	if after := ask(t, db, "SELECT pg_backend_pid()").Value(0, 0).Int; after == first {
 		t.Errorf("the same process answered")
 	}
+
+	// Those that were used a moment ago are found out by the first call that gets no answer.
+	db = open(t, postgres.Options{DSN: dsn, IdleCheck: time.Hour})
+	done := make(chan *abi.Error)
+	for range 4 {
+		go func() {
+			_, failure := db.Exec(t.Context(), &abi.SQLExec{Steps: []abi.SQLStep{{SQL: "SELECT pg_sleep(0.2)"}}}, nil)
+			done <- failure
+		}()
+	}
+	for range 4 {
+		if failure := <-done; failure != nil {
+			t.Fatal(failure)
+		}
+	}
+	wall.era.Add(1)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, failure := db.Exec(ctx, &abi.SQLExec{Steps: []abi.SQLStep{{SQL: "SELECT 1"}}}, nil); failure == nil || failure.Code != abi.CodeDeadline {
+		t.Errorf("without an answer: %v", failure)
+	}
+	ask(t, db, "SELECT 1")
 }
 
 // TestServerLimits asks for more connections than the server gives.

@@ -67,7 +67,7 @@ func (p *program) attempt() (*abi.SQLExecReply, *abi.Error) {
 	if p.enough {
 		// The server would go on sending: the rest of the rows is not worth more than a connection.
 		p.broken = true
-		closeErr := p.conn.close()
+		closeErr := p.conn.close(closeTime)
 		_ = p.pipe.Close() //nolint:errcheck // it can only say that the connection is closed
 		if failure == nil && closeErr == nil {
 			return p.reply(), nil
