@@ -175,7 +175,7 @@ const (
 	SandboxResource  // text or null
 	SandboxTeam      // text or null
 	SandboxParent    // text or null
-	SandboxCreatedID // i64, id of the entry that created it
+	SandboxCreatedID // i64, id of the entry that started is of
 	SandboxColumns
 )
 

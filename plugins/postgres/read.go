@@ -2,7 +2,6 @@ package main
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
@@ -68,59 +67,69 @@ func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	if req.Limit != nil && *req.Limit == 0 {
 		return &abi.RowsReply{Cursor: req.Cursor}, nil
 	}
-	sql, params, err := l.listSQL(req)
-	if err != nil {
+	var list query
+	if err := list.filter(req); err != nil {
 		return nil, err
 	}
-	step := alineo.Keep(sql, params...)
-	if req.Limit != nil {
-		limit, oneMore := ledgerkit.Limit(*req.Limit)
-		params = append(params, oneMore)
-		step = alineo.Keep(sql+" LIMIT "+parameter(params), params...).Limit(limit, 0)
+	sql := l.sql.details(list.where, list.order)
+	if req.Limit == nil {
+		return ledgerkit.Page(db, alineo.Keep(sql, list.params...), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 	}
-	return ledgerkit.Page(db, step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+	limit, oneMore := ledgerkit.Limit(*req.Limit)
+	sql += " LIMIT " + list.bind(oneMore)
+	return ledgerkit.Page(db, alineo.Keep(sql, list.params...).Limit(limit, 0), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 }
 
-// parameter is the name of the last of these parameters.
-func parameter(params []abi.SQLParam) string { return "$" + strconv.Itoa(len(params)) }
+// query is what a listing asks for.
+type query struct {
+	where, order string
+	params       []abi.SQLParam
+}
 
-// listSQL is the query of a listing without its limit.
-func (l *ledger) listSQL(req *abi.ListSandboxesRequest) (sql string, params []abi.SQLParam, err error) {
-	var where, outer strings.Builder
-	bind := func(p abi.SQLParam) string {
-		params = append(params, p)
-		return parameter(params)
+// bind adds a parameter and returns its name.
+func (q *query) bind(p abi.SQLParam) string {
+	q.params = append(q.params, p)
+	return "$" + strconv.Itoa(len(q.params))
+}
+
+// filter takes the filters of a request.
+func (q *query) filter(req *abi.ListSandboxesRequest) error {
+	q.order = newestFirst
+	if req.RunID != "" {
+		run := q.bind(alineo.Text(req.RunID))
+		// A run has few sandboxes: they are found by its index, and then sorted.
+		q.where += " AND (c.name, c.sandbox_id) IN (SELECT r.name, r.sandbox_id FROM {}alineo_events r WHERE r." + ledgerkit.IsCreated +
+			" AND coalesce(r.payload->>'runId', r.sandbox_id) = " + run + ") AND " + runOf() + " = " + run
+		q.order = fewOnly
 	}
 	if req.Name != "" {
-		where.WriteString(" AND c.name = " + bind(alineo.Text(req.Name)))
+		q.where += " AND c.name = " + q.bind(alineo.Text(req.Name))
 	}
 	if req.Before != nil {
-		where.WriteString(" AND c.ts < " + bind(alineo.Int(*req.Before)))
+		q.where += " AND c.ts < " + q.bind(alineo.Int(*req.Before))
 	}
 	if len(req.Cursor) > 0 {
 		ts, id, err := ledgerkit.ParseCursor(req.Cursor)
 		if err != nil {
-			return "", nil, err
+			return err
 		}
-		where.WriteString(" AND (c.ts, c.id) < (" + bind(alineo.Int(ts)) + ", " + bind(alineo.Int(id)) + ")")
+		q.where += " AND (c.ts, c.id) < (" + q.bind(alineo.Int(ts)) + ", " + q.bind(alineo.Int(id)) + ")"
 	}
 	switch req.Status {
 	case "":
 	case "running":
-		outer.WriteString(" AND s.closed IS NULL")
+		q.where += " AND NOT " + isClosed
 	case "completed":
-		outer.WriteString(" AND s.closed IS NOT NULL")
+		q.where += " AND " + isClosed
 	default:
-		outer.WriteString(" AND FALSE") // nothing has another status
+		q.where += " AND FALSE" // nothing has another status
 	}
-	for _, f := range [...]struct{ column, value string }{
-		{"coalesce(s.run_id, c.sandbox_id)", req.RunID}, {"s.resource_id", req.ResourceID}, {"s.team_id", req.TeamID},
-	} {
+	for _, f := range [...]struct{ key, value string }{{"resourceId", req.ResourceID}, {"teamId", req.TeamID}} {
 		if f.value != "" {
-			outer.WriteString(" AND " + f.column + " = " + bind(alineo.Text(f.value)))
+			q.where += " AND " + ofCreated(f.key) + " = " + q.bind(alineo.Text(f.value))
 		}
 	}
-	return l.sql.details(where.String(), outer.String()), params, nil
+	return nil
 }
 
 // GetSandbox returns one sandbox, or no row.
@@ -128,7 +137,7 @@ func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return ledgerkit.All(db, l.sql.details(" AND c.name = $1 AND c.sandbox_id = $2", ""), ledgerkit.Key(req.Key)...)
+	return ledgerkit.All(db, l.sql.details(" AND c.name = $1 AND c.sandbox_id = $2", fewOnly), ledgerkit.Key(req.Key)...)
 }
 
 // FindSandbox finds a sandbox's name by its id, and then its details.

@@ -4,7 +4,7 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 
 // schemaVersion is the version of the tables of our own. A database with a higher one is refused
 // untouched.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schema makes what is missing, in the schema that stands for {}. The two tables and the index behind
 // them are the reference's; the two indexes that go are the reference's of an older generation.
@@ -69,8 +69,27 @@ var schema = [...]string{
   id      INTEGER PRIMARY KEY CHECK (id = 1),
   version INTEGER NOT NULL
 )`,
-	// A sandbox is created once, so these cost an append nothing.
-	`CREATE INDEX alineo_host_created ON {}alineo_events(ts, id) WHERE ` + ledgerkit.IsCreated,
-	`CREATE INDEX alineo_host_created_name ON {}alineo_events(name, ts, id) WHERE ` + ledgerkit.IsCreated,
-	`CREATE INDEX alineo_host_created_sandbox ON {}alineo_events(sandbox_id) WHERE ` + ledgerkit.IsCreated,
+}
+
+// indexes are over the few entries of a ledger that listings are about. Most of what is appended is
+// output, which each of them tells by one comparison (decision 0016); that an event which is another is
+// not output PostgreSQL finds out by itself.
+var indexes = [...]string{
+	`CREATE INDEX alineo_host_created ON {}alineo_events(ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX alineo_host_created_name ON {}alineo_events(name, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX alineo_host_created_sandbox ON {}alineo_events(sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX alineo_host_created_run ON {}alineo_events((coalesce(payload->>'runId', sandbox_id))) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX alineo_host_marks ON {}alineo_events(name, sandbox_id, event, ts, id)
+ WHERE ` + notOutput + `(` + ledgerkit.IsCreated + ` OR ` + ledgerkit.IsClosed + ` OR ` + ledgerkit.IsCompleted + `)`,
+	`CREATE INDEX alineo_host_checkpoints ON {}alineo_events(name, sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCheckpoint,
+}
+
+// notOutput is what an index asks first.
+const notOutput = `event <> 'exec.output' AND `
+
+// firstIndexes are those of version 1, which those of version 2 take the place of.
+var firstIndexes = [...]string{
+	`DROP INDEX IF EXISTS {}alineo_host_created`,
+	`DROP INDEX IF EXISTS {}alineo_host_created_name`,
+	`DROP INDEX IF EXISTS {}alineo_host_created_sandbox`,
 }

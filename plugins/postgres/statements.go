@@ -10,8 +10,9 @@ import (
 
 // statements are the ledger's, for the tables of one schema.
 type statements struct {
-	there, version, lockMigration, absent, schemaThere, makeSchema, setVersion string
-	schema                                                                     []string
+	there, version, lockMigration, noTimeout, absent, still string
+	schemaThere, makeSchema, rename, addVersion, setVersion string
+	schema, indexes                                         []string
 
 	claim, stand                                                string
 	mark, advance, advanceMany, insert, insertMany              string
@@ -24,7 +25,7 @@ type statements struct {
 	environments ledgerkit.EnvironmentSQL
 	maintenance  ledgerkit.MaintenanceSQL
 
-	details func(where, outer string) string
+	details func(where, order string) string
 }
 
 // Ids of a batch's entries, in the order in which they were inserted, are passed on from the insert to
@@ -54,7 +55,13 @@ func newStatements(schemaName string) statements {
  WHERE n.nspname = ` + literal + ` AND c.relname = 'alineo_host_schema')`,
 		schemaThere: `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ` + literal + `)`,
 		makeSchema:  `CREATE SCHEMA IF NOT EXISTS ` + strings.TrimSuffix(place, "."),
-		setVersion:  in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(schemaVersion) + `)`),
+		// Another host may have been faster.
+		still: in(`SELECT 1 FROM {}alineo_host_schema WHERE id = 1 AND version = $1`),
+		// An index over a large table takes longer than the statements of every day may.
+		noTimeout:  `SELECT set_config('statement_timeout', '0', true)`,
+		rename:     in(ledgerkit.RenameSQL("{}alineo_events")),
+		setVersion: in(`UPDATE {}alineo_host_schema SET version = ` + strconv.Itoa(schemaVersion) + ` WHERE id = 1`),
+		addVersion: in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(schemaVersion) + `)`),
 
 		claim: in(`INSERT INTO {}alineo_host_heads AS h (name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES ($1, $2, 1, '', '', 0, 0)
@@ -150,28 +157,48 @@ func newStatements(schemaName string) statements {
 	for i := range schema {
 		s.schema = append(s.schema, in(schema[i]))
 	}
-	s.schema = append(s.schema, in(ledgerkit.RenameSQL("{}alineo_events")))
-	s.details = func(where, outer string) string { return in(detailsSQL(where, outer)) }
+	for i := range firstIndexes {
+		s.indexes = append(s.indexes, in(firstIndexes[i]))
+	}
+	for i := range indexes {
+		s.indexes = append(s.indexes, in(indexes[i]))
+	}
+	s.details = func(where, order string) string { return in(detailsSQL(where, order)) }
 	return s
 }
 
+// runOf is the run of the sandbox whose first created entry is c, the highest when its created entries
+// name several.
+func runOf() string { return `coalesce(` + ofCreated("runId") + `, c.sandbox_id)` }
+
+// ofCreated is what a key of the created entries' payloads says.
+func ofCreated(key string) string {
+	return `(SELECT max(e.payload->>'` + key + `') FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND e.` + ledgerkit.IsCreated + `)`
+}
+
+// isClosed is about the sandbox whose first created entry is c.
+const isClosed = `EXISTS (SELECT 1 FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND e.` + ledgerkit.IsClosed + `)`
+
+// newestFirst is the order of an index, which is then read in it. fewOnly is the same order without
+// that: those that a condition finds are few, and are sorted.
+const (
+	newestFirst = "c.ts DESC, c.id DESC"
+	fewOnly     = "c.ts + 0 DESC, c.id + 0 DESC"
+)
+
 // detailsSQL sums up sandboxes, newest first. A sandbox is found by its first created entry c, which
-// where is about; what all of its entries say is looked up for those that are shown, and outer is
-// about that. A tie of two sandboxes of one time goes to the later entry.
-func detailsSQL(where, outer string) string {
+// where is about; what its entries say is looked up for those that are shown.
+func detailsSQL(where, order string) string {
 	return `SELECT c.name, c.sandbox_id, CASE WHEN s.closed IS NULL THEN 'running' ELSE 'completed' END,
-  c.ts, s.closed, s.execs, coalesce(s.run_id, c.sandbox_id), s.resource_id, s.team_id, s.parent, c.id
+  c.ts, s.closed, s.execs, s.run_id, s.resource_id, s.team_id, s.parent, c.id
  FROM {}alineo_events c
  CROSS JOIN LATERAL (SELECT
-   max(e.ts) FILTER (WHERE e.` + ledgerkit.IsClosed + `) AS closed,
-   count(*) FILTER (WHERE e.` + ledgerkit.IsCompleted + `) AS execs,
-   max(e.payload->>'runId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS run_id,
-   max(e.payload->>'resourceId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS resource_id,
-   max(e.payload->>'teamId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS team_id,
-   max(e.payload->>'parentSandboxId') FILTER (WHERE e.` + ledgerkit.IsCreated + `) AS parent
-  FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id) s
+   (SELECT max(e.ts) FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND e.` + ledgerkit.IsClosed + `) AS closed,
+   (SELECT count(*) FROM {}alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND e.` + ledgerkit.IsCompleted + `) AS execs,
+   ` + runOf() + ` AS run_id, ` + ofCreated("resourceId") + ` AS resource_id,
+   ` + ofCreated("teamId") + ` AS team_id, ` + ofCreated("parentSandboxId") + ` AS parent) s
  WHERE c.` + ledgerkit.IsCreated + ` AND NOT EXISTS (SELECT 1 FROM {}alineo_events o
    WHERE o.name = c.name AND o.sandbox_id = c.sandbox_id AND o.` + ledgerkit.IsCreated + ` AND (o.ts, o.id) < (c.ts, c.id))` +
-		where + outer + `
- ORDER BY c.ts DESC, c.id DESC`
+		where + `
+ ORDER BY ` + order
 }

@@ -119,5 +119,5 @@ func TestSQLiteLedgerInMemory(t *testing.T) {
 		return storetest.Storage{
 			Open: func(ctx context.Context) (store.Ledger, error) { return openSQLite(ctx, rt, sqlite.Memory, "full") },
 		}
-	}, storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureVerbatim)
+	}, storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureVerbatim, storetest.FeatureMaintenance)
 }

@@ -17,13 +17,15 @@ type Ledger struct {
 	tables tables
 	sql    Statements
 	store  *alineo.Program
+
+	readFirst string
 }
 
 var _ Operations = (*Ledger)(nil)
 
 // New returns the ledger with these statements.
 func New(sql Statements) *Ledger {
-	l := &Ledger{sql: sql}
+	l := &Ledger{sql: sql, readFirst: sql.first()}
 	l.store = newAppend(&l.sql)
 	l.Environments = ledgerkit.Environments{DB: &l.tables, Ensure: l.tables.ensure, SQL: &l.sql.Environments}
 	l.Maintenance = ledgerkit.Maintenance{

@@ -1,8 +1,6 @@
 package sqliteledger
 
 import (
-	"strings"
-
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
@@ -26,10 +24,13 @@ func (l *Ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	}
 	limit, oneMore := ledgerkit.Limit(req.Limit)
 	var step alineo.Step
-	if req.Key == (abi.SandboxKey{}) {
+	switch {
+	case req.Key == abi.SandboxKey{}:
 		step = alineo.Keep(l.sql.ReadAll, alineo.Int(id), oneMore)
-	} else {
+	case ts > 0:
 		step = alineo.Keep(l.sql.Read, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
+	default:
+		step = alineo.Keep(l.readFirst, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
 	}
 	return ledgerkit.Page(&l.tables, step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
 }
@@ -61,50 +62,76 @@ func (l *Ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	if req.Limit != nil && *req.Limit == 0 {
 		return &abi.RowsReply{Cursor: req.Cursor}, nil
 	}
-	sql, params, err := l.listSQL(req)
-	if err != nil {
+	var list query
+	if err := list.filter(req); err != nil {
 		return nil, err
 	}
 	if req.Limit == nil {
-		return ledgerkit.Page(&l.tables, alineo.Keep(sql, params...), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
+		return ledgerkit.Page(&l.tables, alineo.Keep(l.sql.Details(list.where, list.order, ""), list.params...), req.Cursor,
+			abi.SandboxStarted, abi.SandboxCreatedID)
 	}
 	limit, oneMore := ledgerkit.Limit(*req.Limit)
-	step := alineo.Keep(sql+" LIMIT ?", append(params, oneMore)...).Limit(limit, 0)
+	step := alineo.Keep(l.sql.Details(list.where, list.order, " LIMIT ?"), append(list.params, oneMore)...).Limit(limit, 0)
 	return ledgerkit.Page(&l.tables, step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 }
 
-// listSQL is the query of a listing without its limit.
-func (l *Ledger) listSQL(req *abi.ListSandboxesRequest) (sql string, params []abi.SQLParam, err error) {
-	scope := "TRUE"
-	if req.Name != "" {
-		scope, params = "name = ?", append(params, alineo.Text(req.Name))
+// newestFirst is the order of an index, which is then read in it. fewOnly is the same order without
+// that: those that a condition finds are few, and are sorted.
+const (
+	newestFirst = "c.ts DESC, c.id DESC"
+	fewOnly     = "+c.ts DESC, +c.id DESC"
+)
+
+// query is what a listing asks for.
+type query struct {
+	where, order string
+	params       []abi.SQLParam
+}
+
+func (q *query) and(condition string, params ...abi.SQLParam) {
+	q.where += " AND " + condition
+	q.params = append(q.params, params...)
+}
+
+// filter takes the filters of a request.
+func (q *query) filter(req *abi.ListSandboxesRequest) error {
+	q.order = newestFirst
+	if req.RunID != "" {
+		run := alineo.Text(req.RunID)
+		// A run has few sandboxes: they are found by its index, and then sorted.
+		q.and("(c.name, c.sandbox_id) IN (SELECT r.name, r.sandbox_id FROM alineo_events r WHERE "+of("r", ledgerkit.IsCreated)+" AND "+runOf("r.")+" = ?)", run)
+		q.and("coalesce("+ofCreated("runId")+", c.sandbox_id) = ?", run)
+		q.order = fewOnly
 	}
-	var where []string
-	filter := func(condition string, values ...abi.SQLParam) {
-		where, params = append(where, condition), append(params, values...)
+	if req.Name != "" {
+		q.and("c.name = ?", alineo.Text(req.Name))
 	}
 	if req.Before != nil {
-		filter("started < ?", alineo.Int(*req.Before))
-	}
-	for _, f := range [...]struct{ column, value string }{
-		{"status", req.Status}, {"run_id", req.RunID}, {"resource_id", req.ResourceID}, {"team_id", req.TeamID},
-	} {
-		if f.value != "" {
-			filter(f.column+" = ?", alineo.Text(f.value))
-		}
+		q.and("c.ts < ?", alineo.Int(*req.Before))
 	}
 	if len(req.Cursor) > 0 {
 		ts, id, err := ledgerkit.ParseCursor(req.Cursor)
 		if err != nil {
-			return "", nil, err
+			return err
 		}
-		filter("(started, created_id) < (?, ?)", alineo.Int(ts), alineo.Int(id))
+		q.and("c.ts <= ?", alineo.Int(ts)) // which an index is used for
+		q.and("(c.ts, c.id) < (?, ?)", alineo.Int(ts), alineo.Int(id))
 	}
-	sql = l.sql.Details(scope)
-	if len(where) > 0 {
-		sql = "SELECT * FROM (" + sql + ") WHERE " + strings.Join(where, " AND ")
+	switch req.Status {
+	case "":
+	case "running":
+		q.and("NOT " + isClosed())
+	case "completed":
+		q.and(isClosed())
+	default:
+		q.and("FALSE") // nothing has another status
 	}
-	return sql + " ORDER BY started DESC, created_id DESC", params, nil
+	for _, f := range [...]struct{ key, value string }{{"resourceId", req.ResourceID}, {"teamId", req.TeamID}} {
+		if f.value != "" {
+			q.and(ofCreated(f.key)+" = ?", alineo.Text(f.value))
+		}
+	}
+	return nil
 }
 
 // GetSandbox returns one sandbox, or no row.
@@ -112,7 +139,7 @@ func (l *Ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
-	return ledgerkit.All(&l.tables, l.sql.Details("name = ? AND sandbox_id = ?"), ledgerkit.Key(req.Key)...)
+	return ledgerkit.All(&l.tables, l.sql.Details(" AND c.name = ? AND c.sandbox_id = ?", fewOnly, ""), ledgerkit.Key(req.Key)...)
 }
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
@@ -120,23 +147,12 @@ func (l *Ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error
 	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
-	for _, sql := range [...]string{l.sql.FindName, l.sql.FindForeign} {
-		done, err := l.tables.Read(alineo.Query(sql, alineo.Text(req.SandboxID)))
-		if err != nil {
-			return nil, err
-		}
-		var name abi.Value
-		found, err := alineo.FirstRow(done.Steps[0].Rows, &name)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			return l.GetSandbox(&abi.SandboxRequest{
-				Key: abi.SandboxKey{Name: name.String(), SandboxID: req.SandboxID},
-			})
-		}
+	var name abi.Value
+	found, err := ledgerkit.Row(&l.tables, l.sql.FindName, []abi.SQLParam{alineo.Text(req.SandboxID)}, &name)
+	if err != nil || !found {
+		return &abi.RowsReply{}, err
 	}
-	return &abi.RowsReply{}, nil
+	return l.GetSandbox(&abi.SandboxRequest{Key: abi.SandboxKey{Name: name.String(), SandboxID: req.SandboxID}})
 }
 
 // DeleteSandbox removes a sandbox and leaves a tombstone.

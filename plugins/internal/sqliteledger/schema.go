@@ -1,8 +1,10 @@
 package sqliteledger
 
+import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+
 // schemaVersion is the version of the tables of our own. A file with a higher one is refused
 // untouched.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schema makes what is missing. The first three statements are the reference's, word for word
 // where SQLite keeps the words; the two indexes are the reference's of an older generation.
@@ -67,8 +69,37 @@ var schema = [...]string{
 )`,
 }
 
+// indexes are over the few entries of a ledger that listings are about, and come with version 2. Most of
+// what is appended is output, which each of them tells by one comparison (decision 0016).
+var indexes = [...]string{
+	`CREATE INDEX IF NOT EXISTS alineo_host_created ON alineo_events(ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX IF NOT EXISTS alineo_host_created_name ON alineo_events(name, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX IF NOT EXISTS alineo_host_created_sandbox ON alineo_events(sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX IF NOT EXISTS alineo_host_created_run ON alineo_events(` + runOf("") + `) WHERE ` + notOutput + ledgerkit.IsCreated,
+	// SQLite sees that a query about one of these is about the index; an IN of all it would not see through.
+	`CREATE INDEX IF NOT EXISTS alineo_host_marks ON alineo_events(name, sandbox_id, event, ts, id)
+ WHERE ` + notOutput + `(` + ledgerkit.IsCreated + ` OR ` + ledgerkit.IsClosed + ` OR ` + ledgerkit.IsCompleted + `)`,
+	`CREATE INDEX IF NOT EXISTS alineo_host_checkpoints ON alineo_events(name, sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCheckpoint,
+}
+
+// notOutput is what an index asks first. A query that is to use it has to say the same.
+const notOutput = `event <> 'exec.output' AND `
+
+// of is a condition on the events of a table with this name, for which there is an index.
+func of(table, condition string) string {
+	return table + "." + notOutput + table + "." + condition
+}
+
+// runOf is the run that a created entry is of, which it does not say by itself when its payload is no
+// JSON.
+func runOf(table string) string {
+	return `coalesce(CASE WHEN json_valid(` + table + `payload) THEN CAST(json_extract(` + table + `payload, '$.runId') AS TEXT) END, ` + table + `sandbox_id)`
+}
+
 const (
 	sqlSchemaThere   = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'alineo_host_schema'`
 	sqlSchemaVersion = `SELECT version FROM alineo_host_schema WHERE id = 1`
-	sqlSchemaSet     = `INSERT INTO alineo_host_schema(id, version) VALUES (1, ?) ON CONFLICT(id) DO NOTHING`
+	sqlSchemaNewer   = `SELECT 1 FROM alineo_host_schema WHERE version > ?`
+	sqlSchemaSet     = `INSERT INTO alineo_host_schema(id, version) VALUES (1, ?)
+ ON CONFLICT(id) DO UPDATE SET version = excluded.version`
 )

@@ -1,24 +1,50 @@
 package sqliteledger
 
-import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+import (
+	"strings"
 
-// isTimed is about a table that is not strict: others may have put a text where a time belongs, and
-// listings pass such rows over.
-const isTimed = `typeof(ts) = 'integer'`
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+)
+
+// The table is not strict: others may have put a text where a time belongs, and texts are behind all
+// numbers. Listings pass such a row over; where entries are read it has the time 0.
+const (
+	isTimed    = `ts < ''`
+	isTimeless = `ts >= ''`
+)
+
+// columns are those of an entry but the time. What is of a wrong kind is shown as well as it can be; of
+// the right kind a CAST costs nothing.
+const columns = `id, sandbox_id, name, CAST(step_idx AS INTEGER) AS step_idx, CAST(branch AS INTEGER) AS branch,
+  CAST(event AS TEXT) AS event, CAST(payload AS TEXT) AS payload, CAST(error AS TEXT) AS error`
 
 // Statements are the ledger's, where they run with parameters of their own. They are a value so that
 // a test can put a wrong one in.
 type Statements struct {
 	Claim, Stand, Head                                 string
 	Advance, Insert, Segment, Applied                  string
-	Read, ReadAll, Last, LastAll                       string
+	Read, Timeless, ReadAll, Last, LastAll             string
 	LastCheckpoint, TaggedCheckpoint, ListCheckpoints  string
-	FindName, FindForeign                              string
+	FindName                                           string
 	Tombstone, DeleteEvents, DeleteSegments, ResetHead string
 	Environments                                       ledgerkit.EnvironmentSQL
 	Maintenance                                        ledgerkit.MaintenanceSQL
-	// Details sums up the sandboxes whose created events are in scope, a condition on alineo_events.
-	Details func(scope string) string
+	// Details sums up sandboxes by their first created entries c: more conditions, the order and what
+	// follows it.
+	Details func(where, order, end string) string
+}
+
+// later is what of a sandbox's entries with a time is behind (?3, ?4). (ts, id) > (?3, ?4) would use the
+// index for ts only, and many entries may have the same.
+const later = `SELECT ` + columns + `, ts FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts = ?3 AND id > ?4
+ UNION ALL
+ SELECT ` + columns + `, ts FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3 AND ` + isTimed
+
+const byTime = ` ORDER BY ts, id LIMIT ?5`
+
+// first is Read for the beginning of a sandbox's entries, where those without a time are.
+func (s *Statements) first() string {
+	return strings.Replace(s.Read, byTime, s.Timeless+byTime, 1)
 }
 
 // Standard returns the right statements.
@@ -30,8 +56,8 @@ func Standard() Statements {
  RETURNING epoch, segment_id, hash`,
 
 		// The base table, not the head, says where a ledger stands: others may have written to it.
-		Stand: `SELECT coalesce(max(step_idx), -1), coalesce(max(ts), 0), count(*)
- FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
+		Stand: `SELECT coalesce(max(step_idx) FILTER (WHERE step_idx < ''), -1),
+ coalesce(max(ts) FILTER (WHERE ` + isTimed + `), 0), count(*) FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
 
 		Advance: `UPDATE alineo_host_heads SET segment_id = ?, hash = ?, max_ts = max(max_ts, ?), entries = entries + ?
  WHERE name = ? AND sandbox_id = ? AND epoch = ? AND hash = ?`,
@@ -49,43 +75,36 @@ func Standard() Statements {
 
 		Head: `SELECT 1 FROM alineo_host_heads WHERE name = ? AND sandbox_id = ?`,
 
-		// (ts, id) > (?, ?) would use the index for ts only, and many entries may have the same.
-		Read: `SELECT ` + ledgerkit.EventColumns + ` FROM (
-  SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts = ?3 AND id > ?4
-  UNION ALL
-  SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3
- ) ORDER BY ts, id LIMIT ?5`,
+		Read: later + byTime,
+		Timeless: ` UNION ALL
+ SELECT ` + columns + `, 0 FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ` + isTimeless + `
+  AND (?3 < 0 OR ?3 = 0 AND id > ?4)`,
 
-		ReadAll: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`,
+		ReadAll: `SELECT ` + columns + `, CASE WHEN ` + isTimed + ` THEN CAST(ts AS INTEGER) ELSE 0 END FROM alineo_events WHERE id > ? ORDER BY id LIMIT ?`,
 
-		Last:    lastSQL(`name = ?1 AND sandbox_id = ?2`, `ts DESC, id DESC`, `ts, id`),
-		LastAll: lastSQL(`?1 = '' AND ?2 = ''`, `id DESC`, `id`),
+		Last: lastSQL(`SELECT `+columns+`, ts FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND `+isTimed+`
+   UNION ALL
+   SELECT `+columns+`, 0 FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND `+isTimeless,
+			`ts DESC, id DESC`, `ts, id`),
+		LastAll: lastSQL(`SELECT `+columns+`, CASE WHEN `+isTimed+` THEN CAST(ts AS INTEGER) ELSE 0 END AS ts FROM alineo_events WHERE ?1 = '' AND ?2 = ''`,
+			`id DESC`, `id`),
 
-		LastCheckpoint: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events
- WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` ORDER BY ts DESC, id DESC LIMIT 1`,
+		LastCheckpoint: `SELECT ` + columns + `, ts FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND ` + notOutput + ledgerkit.IsCheckpoint + ` AND ` + isTimed + ` ORDER BY ts DESC, id DESC LIMIT 1`,
 
-		TaggedCheckpoint: `SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events
- WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + `
+		TaggedCheckpoint: `SELECT ` + columns + `, ts FROM alineo_events
+ WHERE name = ? AND sandbox_id = ? AND ` + notOutput + ledgerkit.IsCheckpoint + ` AND ` + isTimed + `
  AND CASE WHEN json_valid(payload) THEN json_extract(payload, '$.name') END = ?
  ORDER BY ts DESC, id DESC LIMIT 1`,
 
 		ListCheckpoints: `SELECT
  coalesce(CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.snapshotId') AS TEXT) END, ''),
  CASE WHEN json_valid(payload) THEN CAST(json_extract(payload, '$.name') AS TEXT) END, ts, id
- FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + ledgerkit.IsCheckpoint + ` AND (ts, id) > (?, ?)
+ FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + notOutput + ledgerkit.IsCheckpoint + ` AND ` + isTimed + ` AND (ts, id) > (?, ?)
  ORDER BY ts, id LIMIT ?`,
 
-		FindName: `SELECT name FROM alineo_host_heads WHERE sandbox_id = ?
- AND EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = alineo_host_heads.name AND e.sandbox_id = alineo_host_heads.sandbox_id)
- LIMIT 1`,
-
-		// The reference's own ledgers have no head of ours. The index begins with the name: it is asked for
-		// the pair once for each name that there is, and not searched from end to end.
-		FindForeign: `WITH RECURSIVE names(name) AS (
-  SELECT min(name) FROM alineo_events
-  UNION ALL
-  SELECT (SELECT min(e.name) FROM alineo_events e WHERE e.name > names.name) FROM names WHERE names.name IS NOT NULL
- ) SELECT name FROM names WHERE EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = names.name AND e.sandbox_id = ?) LIMIT 1`,
+		FindName: `SELECT name FROM alineo_events WHERE sandbox_id = ? AND ` + notOutput + ledgerkit.IsCreated + ` AND ` + isTimed + `
+ ORDER BY ts DESC, id DESC LIMIT 1`,
 
 		Tombstone: `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
  SELECT ?1, ?2, n, coalesce((SELECT hash FROM alineo_host_heads WHERE name = ?1 AND sandbox_id = ?2), x''),
@@ -145,22 +164,37 @@ func lastSQL(scope, backwards, forwards string) string {
 	return `SELECT ` + ledgerkit.EventColumns + ` FROM (
   SELECT *, row_number() OVER (ORDER BY ` + backwards + `) AS n,
    sum(100 + coalesce(octet_length(payload), 0) + coalesce(octet_length(error), 0)) OVER (ORDER BY ` + backwards + `) AS size
-  FROM (SELECT ` + ledgerkit.EventColumns + ` FROM alineo_events WHERE ` + scope + ` ORDER BY ` + backwards + ` LIMIT ?3))
+  FROM (` + scope + ` ORDER BY ` + backwards + ` LIMIT ?3))
  WHERE n = 1 OR size <= ?4 ORDER BY ` + forwards
 }
 
-// detailsSQL sums up the sandboxes whose events are in scope, a condition on alineo_events. A payload
-// that is not JSON counts as empty.
-func detailsSQL(scope string) string {
-	return `SELECT name, sandbox_id, CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END AS status,
-  started, closed, execs, coalesce(run_id, sandbox_id) AS run_id, resource_id, team_id, parent, created_id
- FROM (SELECT c.*,
-  (SELECT max(ts) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + ledgerkit.IsClosed + ` AND ` + isTimed + `) AS closed,
-  (SELECT count(*) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + ledgerkit.IsCompleted + `) AS execs
-  FROM (SELECT name, sandbox_id, min(ts) AS started, max(id) AS created_id,
-    max(CAST(json_extract(doc, '$.runId') AS TEXT)) AS run_id, max(CAST(json_extract(doc, '$.resourceId') AS TEXT)) AS resource_id,
-    max(CAST(json_extract(doc, '$.teamId') AS TEXT)) AS team_id, max(CAST(json_extract(doc, '$.parentSandboxId') AS TEXT)) AS parent
-   FROM (SELECT id, name, sandbox_id, ts, CASE WHEN json_valid(payload) THEN payload ELSE '{}' END AS doc
-    FROM alineo_events WHERE ` + ledgerkit.IsCreated + ` AND ` + isTimed + ` AND ` + scope + `)
-   GROUP BY name, sandbox_id) c)`
+// ofCreated is what a key of the created entries' payloads says, the highest when there are several. A
+// payload that is not JSON counts as empty.
+func ofCreated(key string) string {
+	return `(SELECT max(CASE WHEN json_valid(e.payload) THEN CAST(json_extract(e.payload, '$.` + key + `') AS TEXT) END)
+   FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + of("e", ledgerkit.IsCreated) + ` AND e.ts < '')`
+}
+
+// isClosed is about the sandbox whose first created entry is c.
+func isClosed() string {
+	return `EXISTS (SELECT 1 FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id
+  AND ` + of("e", ledgerkit.IsClosed) + ` AND e.ts < '')`
+}
+
+// detailsSQL sums up sandboxes, newest first. A sandbox is found by its first created entry c, which
+// where is about; what its entries say is looked up for those that are shown. order is c's, so that an
+// index of it is used or not, and end is what follows.
+func detailsSQL(where, order, end string) string {
+	return `SELECT name, sandbox_id, CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END,
+ started, closed, execs, coalesce(run_id, sandbox_id), resource_id, team_id, parent, created_id
+ FROM (SELECT c.name, c.sandbox_id, c.ts AS started, c.id AS created_id,
+  (SELECT max(e.ts) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + of("e", ledgerkit.IsClosed) + `
+   AND e.ts < '') AS closed,
+  (SELECT count(*) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + of("e", ledgerkit.IsCompleted) + `) AS execs,
+  ` + ofCreated("runId") + ` AS run_id, ` + ofCreated("resourceId") + ` AS resource_id,
+  ` + ofCreated("teamId") + ` AS team_id, ` + ofCreated("parentSandboxId") + ` AS parent
+  FROM alineo_events c WHERE ` + of("c", ledgerkit.IsCreated) + ` AND c.ts < ''
+   AND NOT EXISTS (SELECT 1 FROM alineo_events o WHERE o.name = c.name AND o.sandbox_id = c.sandbox_id AND ` + of("o", ledgerkit.IsCreated) + `
+    AND o.ts < '' AND (o.ts < c.ts OR o.ts = c.ts AND o.id < c.id))` + where + `
+  ORDER BY ` + order + end + `)`
 }
