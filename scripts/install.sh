@@ -4,7 +4,7 @@
 set -euo pipefail
 declare -A packages=(
 	[make]=make [git]=git [gcc]=gcc [wat2wasm]=wabt [sqlite3]=sqlite3
-	[setpriv]=util-linux [useradd]=passwd [pg_ctlcluster]=postgresql [pgbouncer]=pgbouncer [tar]=tar [python3]=python3
+	[setpriv]=util-linux [useradd]=passwd [pg_ctlcluster]=postgresql [pgbouncer]=pgbouncer [tar]=tar [python3]=python3 [node]=nodejs
 )
 missing=()
 for tool in "${!packages[@]}"; do

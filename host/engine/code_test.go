@@ -383,6 +383,15 @@ func TestInitStaysSmall(t *testing.T) {
 				}
 				box.code(map[string]string{"id": c.ID}, "import os; os.system('sleep 1000 &')")
 				e.do(http.MethodDelete, box.execd("/code/contexts/"+c.ID), nil)
+				for _, query := range []string{"", "?pty=0"} {
+					p := box.pty(map[string]string{"command": "echo a b; sleep 1000"})
+					s := p.open(query)
+					s.until("a b")
+					if query == "" {
+						_ = s.conn.CloseNow()
+					}
+					e.do(http.MethodDelete, box.execd("/pty/"+p.id), nil)
+				}
 			})
 		}
 		wg.Wait()
