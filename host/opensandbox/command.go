@@ -13,7 +13,7 @@ import (
 // RunRequest is a command for the sandbox's shell.
 type RunRequest struct {
 	// Command may be longer than what a server can pass to a shell: above [MaxInlineCommand] bytes it
-	// is uploaded, and read from there.
+	// is uploaded, and read from there. [CommandStatus.Content] is then what reads it.
 	Command string
 	Cwd     string            // must exist; empty is execd's own
 	Env     map[string]string // on top of the sandbox's environment

@@ -25,6 +25,10 @@ const PTYRepeated = 254
 // it. It is sent once.
 func (e *Execd) CreatePTY(ctx context.Context, req PTYRequest) (string, error) {
 	command := req.Command
+	if len(command) > MaxInlineCommand {
+		return "", fmt.Errorf("create pty %q: %w: a command of %d bytes, and %d fit; upload it as a file and run that",
+			e.sandboxID, ErrInvalid, len(command), MaxInlineCommand)
+	}
 	if command != "" {
 		command = runOnce(command)
 	}

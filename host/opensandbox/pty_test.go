@@ -396,6 +396,9 @@ func TestPTYSessions(t *testing.T) {
 	}
 	call, _ = calls.last(t)
 	same(t, "delete", call, "DELETE /pty/be4e")
+	if _, err := execd.CreatePTY(t.Context(), opensandbox.PTYRequest{Command: strings.Repeat("x", opensandbox.MaxInlineCommand+1)}); !errors.Is(err, opensandbox.ErrInvalid) {
+		t.Errorf("a command that no shell can be given: %v", err)
+	}
 }
 
 // Two JSON values in one answer: the first is the refusal, and the id in the second is no session.
