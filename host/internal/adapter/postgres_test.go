@@ -82,6 +82,7 @@ func insertReference(ctx context.Context, dsn, schema string, entries []store.En
 // postgresFeatures are all but verbatim: JSONB keeps a payload's value, not its bytes.
 var postgresFeatures = []storetest.Feature{
 	storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureHandles, storetest.FeaturePersistent, storetest.FeatureForeignRows,
+	storetest.FeatureMaintenance,
 }
 
 func TestPostgresLedger(t *testing.T) {

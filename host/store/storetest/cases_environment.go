@@ -68,15 +68,13 @@ func environmentDelete(e *env) {
 // undeclaredCases say what a store answers that lacks an optional ability.
 func undeclaredCases() []Case {
 	return []Case{
-		{"undeclared/environments", "a store that doesn't declare environments answers unsupported", nil, undeclaredEnvironments},
-		{"undeclared/read-all", "a store that doesn't declare reading everything answers unsupported", nil, undeclaredReadAll},
+		{"undeclared/environments", "a store that doesn't declare environments answers unsupported", []Feature{no + FeatureEnvironments}, undeclaredEnvironments},
+		{"undeclared/read-all", "a store that doesn't declare reading everything answers unsupported", []Feature{no + FeatureReadAll}, undeclaredReadAll},
+		{"undeclared/maintenance", "a store that doesn't declare maintenance has none, or answers unsupported", []Feature{no + FeatureMaintenance}, undeclaredMaintenance},
 	}
 }
 
 func undeclaredEnvironments(e *env) {
-	if e.has[FeatureEnvironments] {
-		e.Skipf("not run: the store declares the feature %q", string(FeatureEnvironments))
-	}
 	_, err := e.GetEnvironment(e.ctx, "x")
 	e.wantErr("getting", err, store.ErrUnsupported)
 	e.wantErr("saving", e.SaveEnvironment(e.ctx, store.Environment{Name: "x"}), store.ErrUnsupported)
@@ -86,9 +84,24 @@ func undeclaredEnvironments(e *env) {
 }
 
 func undeclaredReadAll(e *env) {
-	if e.has[FeatureReadAll] {
-		e.Skipf("not run: the store declares the feature %q", string(FeatureReadAll))
-	}
 	_, err := e.ReadAll(e.ctx, store.ReadOptions{})
 	e.wantErr("reading everything", err, store.ErrUnsupported)
+}
+
+func undeclaredMaintenance(e *env) {
+	m, ok := e.Ledger.(store.Maintenance)
+	if !ok {
+		return
+	}
+	key := store.Key{Name: "run", SandboxID: "id-1"}
+	_, err := m.ListHeads(e.ctx, store.ReadOptions{})
+	e.wantErr("listing heads", err, store.ErrUnsupported)
+	_, err = m.ListSegments(e.ctx, key, store.ReadOptions{})
+	e.wantErr("listing segments", err, store.ErrUnsupported)
+	_, err = m.ListTombstones(e.ctx, store.ReadOptions{})
+	e.wantErr("listing tombstones", err, store.ErrUnsupported)
+	_, err = m.Usage(e.ctx, key)
+	e.wantErr("summing up", err, store.ErrUnsupported)
+	_, err = m.Stats(e.ctx)
+	e.wantErr("summing the store up", err, store.ErrUnsupported)
 }

@@ -123,10 +123,13 @@ func fenceUnclaimed(e *env) {
 }
 
 func fenceIndependent(e *env) {
-	a, sameID, sameName := e.drive("run", "id-1"), e.drive("other", "id-1"), e.drive("run", "id-2")
-	e.drive("run", "id-3")
-	for i, d := range []*driver{a, sameID, sameName} {
+	// The last two have one text when name and id are put together.
+	drivers := []*driver{
+		e.drive("run", "id-1"), e.drive("other", "id-1"), e.drive("run", "id-2"), e.drive("run", "a/b"), e.drive("run/a", "b"),
+	}
+	for i, d := range drivers {
 		d.append(event(int64(i), "x", `{}`))
+		e.equal("events of "+d.key.String(), events(e.read(e.Ledger, d.key)), "x")
 	}
 }
 
@@ -147,7 +150,7 @@ func retryIdentical(e *env) {
 	batch := &store.Batch{Segments: []store.Segment{
 		a.segment(event(1, "a1", `{}`), event(2, "a2", `{}`)), b.segment(event(1, "b1", `{}`)),
 	}}
-	for i := range 3 {
+	for i := range 4 {
 		e.must(fmt.Sprintf("sending the batch, time %d", i+1), e.Append(e.ctx, batch))
 	}
 	a.applied(batch.Segments[0])

@@ -317,6 +317,7 @@ func usageSums(e *env) {
 }
 
 func usageForeign(e *env) {
+	e.drive("run", "id-0") // whatever a store does at first, such as renaming, is over
 	failure := "it failed"
 	row := event(4, "sandbox_created", `{}`)
 	row.Name, row.SandboxID, row.Error = "run", "id-1", &failure

@@ -10,7 +10,7 @@ import (
 func readCases() []Case {
 	return []Case{
 		{"read/unknown", "a key that nobody wrote to gives an empty page", nil, readUnknown},
-		{"read/scope", "a read is of one name and id together", nil, readScope},
+		{"read/scope", "a read is of one name and id together, letter by letter", nil, readScope},
 		{"read/order", "entries come by time, those of one time in the order in which they were written", nil, readOrder},
 		{"read/paging", "pages are no longer than the limit, and together give every entry once", nil, readPaging},
 		{"read/bytes", "a page ends with the entry that passes its bytes, and has one at least", nil, readBytes},
@@ -38,6 +38,8 @@ func readScope(e *env) {
 	e.drive("run", "id-1").append(event(1, "a", `{}`))
 	e.drive("run", "id-2").append(event(1, "b", `{}`))
 	e.drive("other", "id-1").append(event(1, "c", `{}`))
+	e.drive("RUN", "id-1").append(event(1, "d", `{}`))
+	e.drive("run", "ID-1").append(event(1, "e", `{}`))
 	e.equal("events", events(e.read(e.Ledger, store.Key{Name: "run", SandboxID: "id-1"})), "a")
 }
 

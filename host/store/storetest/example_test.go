@@ -24,7 +24,7 @@ func mine(t storetest.T) storetest.Storage {
 func TestMine(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, mine, storetest.FeatureEnvironments, storetest.FeatureReadAll,
-		storetest.FeatureHandles, storetest.FeaturePersistent, storetest.FeatureVerbatim)
+		storetest.FeatureHandles, storetest.FeaturePersistent, storetest.FeatureVerbatim, storetest.FeatureMaintenance)
 }
 
 // A program, which has no testing package, asks for a report.

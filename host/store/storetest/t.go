@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -56,6 +57,9 @@ const (
 	FeatureMaintenance Feature = "maintenance"
 )
 
+// no before a feature in Case.Needs: the case is about stores that lack it.
+const no = "no "
+
 // AllFeatures returns every feature.
 func AllFeatures() []Feature {
 	return []Feature{
@@ -66,9 +70,9 @@ func AllFeatures() []Feature {
 
 // Case is one rule.
 type Case struct {
-	Name  string // "append/atomic"
-	Rule  string // one sentence
-	Needs []Feature
+	Name  string    // "append/atomic"
+	Rule  string    // one sentence
+	Needs []Feature // that a store has; one after "no " is one that it lacks
 	run   func(*env)
 }
 
@@ -99,7 +103,11 @@ func (c Case) runWith(t T, fresh func(T) Storage, features []Feature) {
 		has[f] = true
 	}
 	for _, need := range c.Needs {
-		if !has[need] {
+		if lack, ok := strings.CutPrefix(string(need), no); ok {
+			if has[Feature(lack)] {
+				t.Skipf("not run: the store declares the feature %q", lack)
+			}
+		} else if !has[need] {
 			t.Skipf("not run: the store doesn't declare the feature %q", string(need))
 		}
 	}

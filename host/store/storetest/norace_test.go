@@ -1,5 +1,0 @@
-//go:build !race
-
-package storetest_test
-
-const raceEnabled = false
