@@ -1,9 +1,9 @@
 package guest
 
 import (
+	"bytes"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -29,8 +29,9 @@ func anyRuns() bool {
 		if err != nil {
 			continue // it has ended
 		}
-		_, state, ok := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
-		if ok && state != "" && !strings.Contains("TtZX", state[:1]) {
+		// pid (name) state: the name may hold anything but ends last.
+		_, state, ok := bytes.Cut(b[bytes.LastIndexByte(b, ')')+1:], []byte(" "))
+		if ok && len(state) > 0 && bytes.IndexByte([]byte("TtZX"), state[0]) < 0 {
 			return true
 		}
 	}

@@ -64,9 +64,9 @@ func FuzzVolume(f *testing.F) {
 		m := &Manager{opts: Options{Level: "namespaces", HostPaths: []string{root}}}
 		found, err := m.openVolume(v)
 		if err == nil {
-			real, rerr := filepath.EvalSymlinks(filepath.Join(found.Root, found.Path))
-			if rerr != nil || real != root && !strings.HasPrefix(real, root+"/") {
-				t.Errorf("%q + %q is %s: %v", path, sub, real, rerr)
+			at, rerr := filepath.EvalSymlinks(filepath.Join(found.Root, found.Path))
+			if rerr != nil || at != root && !strings.HasPrefix(at, root+"/") {
+				t.Errorf("%q + %q is %s: %v", path, sub, at, rerr)
 			}
 		}
 		if left, err := os.ReadDir(top); err != nil || len(left) != 1 {
@@ -78,7 +78,7 @@ func FuzzVolume(f *testing.F) {
 func TestSince(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000_000, 0)
-	for in, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1h": time.Hour, " 2 D ": 48 * time.Hour, "30s": 30 * time.Second, "soon": 10 * time.Minute, "-1h": 10 * time.Minute, "999999999d": maxLife} {
+	for in, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1h": time.Hour, "2 D": 48 * time.Hour, "30s": 30 * time.Second, "soon": 10 * time.Minute, "-1h": 10 * time.Minute, "999999999d": maxLife} {
 		if got := now.Sub(since(in, now)); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
