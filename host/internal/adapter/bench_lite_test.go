@@ -45,6 +45,7 @@ type lite struct {
 	begin, commit                  uintptr
 	advance, insert, many, segment uintptr
 	read                           uintptr
+	file                           string
 	hash                           []byte
 	last                           string // cell that was read
 }
@@ -55,6 +56,7 @@ func newLite(b *testing.B, synchronous string, bare bool) *lite {
 	w.stage = libc.Xmalloc(w.tls, types.Size_t(1<<20))
 	out := libc.Xmalloc(w.tls, types.Size_t(unsafe.Sizeof(uintptr(0))))
 	file := filepath.Join(b.TempDir(), "native.db")
+	w.file = file
 	schema := []string{"PRAGMA journal_mode = WAL", "PRAGMA synchronous = " + synchronous}
 	if bare {
 		schema = append(schema, liteEvents, liteIndex, liteHeads, liteSegments)

@@ -47,6 +47,8 @@ func clamp(asked, byDefault, most uint64) uint64 {
 func (r *result) add(c *conn, st *stmt) bool {
 	if r.page.Columns() == 0 {
 		r.page.Reset(st.columns)
+		// Pages of one query follow each other: the next is mostly as large as the last.
+		r.page.Grow(min(st.rows, r.maxRows), int(min(int64(st.bytes), r.maxBytes)))
 	}
 	for i := range int32(st.columns) {
 		switch lib.Xsqlite3_column_type(c.tls, st.handle, i) {
@@ -69,6 +71,26 @@ func (r *result) add(c *conn, st *stmt) bool {
 	}
 	r.full = r.page.Len() >= r.maxRows || r.page.WireSize() > r.maxBytes
 	return true
+}
+
+// largeRows and largeBytes are from where on a result's size is remembered.
+const (
+	largeRows  = 64
+	largeBytes = 16 << 10
+)
+
+// remember keeps how large a statement's result was.
+func (r *result) remember(st *stmt) {
+	st.rows, st.bytes = 0, 0
+	if r.page == nil {
+		return
+	}
+	if rows := r.page.Len(); rows >= largeRows {
+		st.rows = rows
+	}
+	if size := r.page.WireSize(); size >= largeBytes {
+		st.bytes = int(size)
+	}
 }
 
 // column views the bytes of a column; it is asked for its size after its address, as SQLite wants.

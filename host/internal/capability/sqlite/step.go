@@ -286,6 +286,7 @@ func (p *program) execute(i int, st *stmt, count int) *abi.Error {
 		lib.Xsqlite3_reset(c.tls, st.handle)
 		return failure
 	}
+	r.remember(st)
 	if rc := lib.Xsqlite3_reset(c.tls, st.handle); rc != lib.SQLITE_OK {
 		return p.translate(c.failure(rc), fmt.Sprintf("in step %d", i))
 	}

@@ -20,6 +20,8 @@ type stmt struct {
 	readOnly bool
 	text     string
 	used     uint64 // the cache's clock when it was last asked for
+	rows     int    // of its last result that was kept, 0 when it was small
+	bytes    int    // of that result's values
 }
 
 // statements keeps those of one connection prepared, by their text.
