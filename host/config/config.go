@@ -122,7 +122,8 @@ type Engine struct {
 	Metrics string `toml:"metrics"`
 	// APIKey is what clients of `alineo-host engine` must send; empty: none, on loopback only.
 	APIKey Secret `toml:"api_key"`
-	// Images maps image names to what they are, which so far is HostImage.
+	// Images maps image names to what they are: HostImage, the path of an archive, an OCI layout or a
+	// root directory, or the name of another image.
 	Images map[string]string `toml:"images"`
 }
 

@@ -147,6 +147,12 @@ func (d *decoder) paths() {
 	c := d.cfg
 	fix("engine.data", &c.Engine.Data)
 	fix("engine.init", &c.Engine.Init)
+	for _, name := range sortedKeys(c.Engine.Images) {
+		if to := c.Engine.Images[name]; isImagePath(to) {
+			fix(toml.Key{"engine", "images", name}.String(), &to)
+			c.Engine.Images[name] = to
+		}
+	}
 	for _, name := range sortedKeys(c.Plugins) {
 		p := c.Plugins[name]
 		if _, remote := remoteScheme(p.Source); !remote {
@@ -159,6 +165,11 @@ func (d *decoder) paths() {
 		}
 		c.Plugins[name] = p
 	}
+}
+
+// isImagePath tells a path from an image's name, which never begins like one.
+func isImagePath(to string) bool {
+	return strings.HasPrefix(to, "/") || strings.HasPrefix(to, "./") || strings.HasPrefix(to, "../") || strings.HasPrefix(to, "~/")
 }
 
 func remoteScheme(source string) (scheme string, ok bool) {

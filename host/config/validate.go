@@ -248,10 +248,8 @@ func (k *checker) engine() {
 		k.address("engine.metrics", k.Engine.Metrics)
 	}
 	for _, name := range sortedKeys(k.Engine.Images) {
-		key := toml.Key{"engine", "images", name}.String()
-		if value := k.Engine.Images[name]; value != HostImage {
-			k.addf(key, "%s is not %q%s: the engine knows no other image in this version",
-				k.shown(key, value), HostImage, didYouMean(value, []string{HostImage}))
+		if k.Engine.Images[name] == "" {
+			k.addf(toml.Key{"engine", "images", name}.String(), "the value is empty (try %q)", HostImage)
 		}
 	}
 }

@@ -10,6 +10,9 @@ type Config struct {
 	Jail jail.Spec
 	// Env is the environment of everything in the sandbox.
 	Env map[string]string
+	// WorkDir is where processes start; "" is the sandbox's workspace. It is
+	// made if need be.
+	WorkDir string
 	// Entrypoint is the command whose end is the sandbox's. Empty is none.
 	Entrypoint []string
 	// Program tells that the program's descriptor comes after the listener's.

@@ -169,8 +169,14 @@ func listener() (net.Listener, error) {
 // directory is where commands start.
 func (g *guest) directory() (string, error) {
 	if g.config.Jail.Level == jail.Namespaces {
-		if err := os.Chdir("/workspace"); err == nil {
-			return "/workspace", nil
+		at := g.config.WorkDir
+		if at == "" {
+			at = "/workspace"
+		} else if err := os.MkdirAll(at, 0o755); err != nil {
+			return "", fmt.Errorf("making the working directory: %w", err)
+		}
+		if err := os.Chdir(at); err == nil {
+			return at, nil
 		}
 		return "/", os.Chdir("/")
 	}

@@ -54,8 +54,11 @@ func mountOverlay(spec *Spec, name, at string) error {
 			lowers = append(lowers, dir)
 		}
 	}
-	if name != RootLayer && !slices.Contains(spec.Copied, name) {
+	switch {
+	case name != RootLayer && !slices.Contains(spec.Copied, name):
 		lowers = append(lowers, "/"+name)
+	case name == RootLayer && spec.Bottom != "":
+		lowers = append(lowers, spec.Bottom)
 	}
 	opts := "lowerdir=" + strings.Join(lowers, ":") +
 		",upperdir=" + filepath.Join(spec.Upper, name) +

@@ -26,6 +26,9 @@ type Spec struct {
 	Work, Root string
 	// Lowers are the layers below, newest first; the last is the base layer.
 	Lowers []string
+	// Bottom is the directory below the root layer, absolute or relative to
+	// DataDir: an image's files. "" is none, for where there are Tops.
+	Bottom string
 	// Tops are the host's top directories to show ("usr", "etc", …).
 	Tops []string
 	// Copied are those of them that the base layer holds whole.

@@ -123,6 +123,7 @@ type Base struct {
 	copied []string // of tops, those that it holds whole
 	mounts []string // below those
 	hidden []hidden
+	image  bool // /etc is in the root layer
 }
 
 // PlanBase looks at the machine. The layer will hold the top directories in
@@ -176,6 +177,10 @@ func links() []link {
 // can be built.
 func Skeleton() *Base { return &Base{tops: Tops()} }
 
+// ForImages is the base layer of sandboxes that are made from an image: nothing of the host's is below
+// it, so it hides nothing.
+func ForImages() *Base { return &Base{Digest: "image-1", image: true} }
+
 // Build writes the layer into dir, which must be new.
 func (b *Base) Build(dir string) error {
 	root := filepath.Join(dir, jail.RootLayer)
@@ -192,6 +197,9 @@ func (b *Base) Build(dir string) error {
 		if err := mkdir(filepath.Join(root, d), mode); err != nil {
 			return fmt.Errorf("making the base layer: %w", err)
 		}
+	}
+	if b.image {
+		return b.etc(root)
 	}
 	for _, l := range links() {
 		if err := os.Symlink(l.target, filepath.Join(root, l.name)); err != nil {

@@ -54,6 +54,18 @@ func (b *baseCache) current() (string, error) {
 	return b.name, nil
 }
 
+// forImages returns the name of the base layer above an image.
+func (b *baseCache) forImages() (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plan := layer.ForImages()
+	dir := b.manager.path(baseDir, plan.Digest)
+	if _, err := os.Stat(dir); err == nil {
+		return plan.Digest, nil
+	}
+	return plan.Digest, b.build(plan, dir)
+}
+
 func (b *baseCache) build(plan *layer.Base, dir string) error {
 	tmp, err := os.MkdirTemp(b.manager.path(baseDir), ".new-")
 	if err != nil {
@@ -81,7 +93,7 @@ func (b *baseCache) recall() bool {
 	}
 	for _, name := range names {
 		st, err := os.Stat(b.manager.path(baseDir, name))
-		if err != nil || strings.HasPrefix(name, ".") {
+		if err != nil || strings.HasPrefix(name, ".") || name == layer.ForImages().Digest {
 			continue
 		}
 		if age := time.Since(st.ModTime()); age >= 0 && age < baseAge && st.ModTime().After(b.checked) {
@@ -106,7 +118,7 @@ func (b *baseCache) clean() {
 	m.mu.Unlock()
 	for _, name := range names {
 		st, err := os.Stat(m.path(baseDir, name))
-		if err != nil || slices.Contains(used, name) || time.Since(st.ModTime()) < baseAge {
+		if err != nil || slices.Contains(used, name) || name == layer.ForImages().Digest || time.Since(st.ModTime()) < baseAge {
 			continue
 		}
 		if err := layer.Remove(m.path(baseDir, name)); err != nil {

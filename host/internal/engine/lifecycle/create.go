@@ -43,7 +43,7 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	if err != nil {
 		return nil, err
 	}
-	release, err := m.stack(&rec, q)
+	release, err := m.stack(ctx, &rec, q)
 	if err != nil {
 		return nil, err
 	}
@@ -61,30 +61,35 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 
 // stack chooses the layers below the sandbox. Until release is called the
 // snapshots among them can't be deleted; afterwards the sandbox keeps them.
-func (m *Manager) stack(rec *record, q createRequest) (release func(), err error) {
-	release = func() {}
-	if q.image != "" {
-		if err := m.image(q.image); err != nil {
-			return nil, err
-		}
-	}
+func (m *Manager) stack(ctx context.Context, rec *record, q createRequest) (release func(), err error) {
 	if q.snapshotID != "" {
-		if release, err = m.useSnapshot(rec, q.snapshotID); err != nil {
-			return nil, err
-		}
+		release, err = m.useSnapshot(rec, q.snapshotID)
+	} else {
+		release, err = m.useImage(ctx, rec, q)
 	}
-	if m.isolated() {
-		if rec.Base, err = m.base.current(); err != nil {
-			release()
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !m.isolated():
+	case rec.Root != nil:
+		rec.Base, err = m.base.forImages()
+	default:
+		rec.Base, err = m.base.current()
+	}
+	if err != nil {
+		release()
+		return nil, err
 	}
 	return release, nil
 }
 
 // start makes the sandbox's directory and its processes.
 func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volumes []jail.Volume, network *shim.Network) (*sandbox, error) {
-	tops := layer.Tops()
+	var tops []string
+	if rec.Root == nil {
+		tops = layer.Tops()
+	}
 	lock, err := m.makeDir(ctx, rec, tops, q)
 	if err != nil {
 		return nil, err
@@ -202,6 +207,11 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 	if m.isolated() {
 		env["HOME"] = "/root"
 	}
+	workDir := ""
+	if rec.Root != nil {
+		spec.Bottom, workDir = m.bottom(rec.Root), rec.Root.WorkDir
+		maps.Copy(env, rec.Root.environment())
+	}
 	maps.Copy(env, q.env)
 	return shim.Config{
 		Dir:           m.path(sandboxesDir, rec.ID),
@@ -209,7 +219,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		Group:         rec.Group,
 		ExpiresAt:     rec.ExpiresAt,
 		Guest: guest.Config{
-			Jail: spec, Env: env, Entrypoint: q.entrypoint,
+			Jail: spec, Env: env, Entrypoint: q.entrypoint, WorkDir: workDir,
 			NoGroups: os.Geteuid() != 0,
 			Usage:    rec.Group.UsageFiles(), CPU: q.limits.CPU, Memory: q.limits.Memory,
 		},

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/singleflight"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/image"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 )
 
@@ -25,6 +27,9 @@ type Manager struct {
 	log   hclog.Logger
 	quiet *stdlog.Logger // for net/http's own complaints
 	base  baseCache
+
+	images  *image.Store
+	fetches singleflight.Group // of images, by name
 
 	ctx  context.Context //nolint:containedctx // the life of the watchers
 	stop context.CancelFunc
@@ -44,11 +49,6 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	if opts.Logger == nil {
 		opts.Logger = hclog.NewNullLogger()
 	}
-	for name, kind := range opts.Images {
-		if kind != HostImage {
-			return nil, fmt.Errorf("[engine.images] %s: %q is not something that this engine can use: the machine's own root is %q", name, kind, HostImage)
-		}
-	}
 	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}, leaving: make(chan struct{})}
 	m.quiet = opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
 	m.base.manager = m
@@ -63,6 +63,10 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making the data directory: %w", err)
 		}
+	}
+	var err error
+	if m.images, err = Images(opts.DataDir); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(m.adoptSnapshots(), m.adoptSandboxes(ctx)); err != nil {
 		m.Close()
@@ -149,23 +153,6 @@ func (m *Manager) forget(id string) {
 		delete(m.sandboxes, id)
 		s.transport.CloseIdleConnections()
 	}
-}
-
-// image says what an image name stands for.
-func (m *Manager) image(uri string) error {
-	if uri == HostImage || m.opts.Images[uri] == HostImage {
-		return nil
-	}
-	name := uri
-	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		name = name[:i]
-	}
-	if name, _, _ = strings.Cut(name, "@"); m.opts.Images[name] == HostImage {
-		return nil
-	}
-	return problem(http.StatusInternalServerError, codePullFailed,
-		"Failed to pull image %s: this engine has no registry client; to run it on the machine's own root, map it in alineo.toml under [engine.images]: %q = %q (or ask for the image %q)",
-		uri, name, HostImage, HostImage)
 }
 
 // delete ends a sandbox.

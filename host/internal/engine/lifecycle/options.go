@@ -28,7 +28,8 @@ type Options struct {
 	Groups cgroup.Parent
 	// Egress tells that sandboxes can have a way out.
 	Egress bool
-	// Images maps image names to what they are; "host" is the machine's root.
+	// Images maps image names to what they are: "host" is the machine's root, a
+	// path is one of files, anything else the name of another image.
 	Images map[string]string
 	// HostPaths are the machine's directories that volumes may be made of,
 	// each with what is below it; none is no volumes.

@@ -18,6 +18,7 @@ const (
 	snapshotsDir  = "snapshots"
 	baseDir       = "base"
 	layerDir      = "layer"
+	imagesDir     = "images"
 	sandboxRecord = "sandbox.json"
 	snapRecord    = "snapshot.json"
 )
@@ -38,6 +39,8 @@ type record struct {
 	Base      string   `json:",omitempty"`
 	Group     cgroup.Group
 	Limits    cgroup.Limits
+	// Root is the image below them all; nil is the machine's own root.
+	Root *imageRoot `json:",omitempty"`
 	// Paused tells that it stands still, since PausedAt.
 	Paused   bool      `json:",omitempty"`
 	PausedAt time.Time `json:",omitzero"`
@@ -64,6 +67,8 @@ type snapshotRecord struct {
 	// Below are the snapshots that this one is stacked on, newest first.
 	Below []string `json:",omitempty"`
 	Image string   `json:",omitempty"`
+	// Root is the image below them all; nil is the machine's own root.
+	Root *imageRoot `json:",omitempty"`
 }
 
 // writeRecord replaces a record as a whole.

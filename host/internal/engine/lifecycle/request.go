@@ -15,6 +15,8 @@ import (
 // createRequest is a valid POST /sandboxes.
 type createRequest struct {
 	image      string
+	username   string // for the image's registry
+	password   string
 	snapshotID string
 	entrypoint []string
 	timeout    time.Duration // 0 is none
@@ -70,8 +72,7 @@ func (q *createRequest) schema(b body) {
 			img.fault("value_error", "Value error, image.uri must not be blank", q.image, map[string]any{"error": map[string]any{}}, "uri")
 		}
 		if auth, ok := img.object("auth"); ok {
-			auth.required("username")
-			auth.required("password")
+			q.username, q.password = auth.required("username"), auth.required("password")
 		}
 	}
 	q.snapshotID = b.text("snapshotId")

@@ -122,7 +122,7 @@ func (m *Manager) takeSnapshot(sandboxID, name string) (s *snapshot, done <-chan
 	from := box.record()
 	s = &snapshot{rec: snapshotRecord{
 		ID: uuid.NewString(), SandboxID: sandboxID, Name: name, State: snapCreating, Reason: reasonAccepted,
-		CreatedAt: now, TransitionAt: now, Level: from.Level, Image: from.Image,
+		CreatedAt: now, TransitionAt: now, Level: from.Level, Image: from.Image, Root: from.Root,
 	}}
 	// Without overlays a sandbox holds everything itself.
 	if m.isolated() && len(from.Snapshots) < maxDepth {
@@ -278,7 +278,7 @@ func (m *Manager) useSnapshot(rec *record, id string) (release func(), err error
 		return nil, problem(http.StatusNotFound, codeSnapshotNotFound, "Snapshot %s not found.", id)
 	}
 	s.users++
-	rec.Snapshots = append([]string{id}, from.Below...)
+	rec.Snapshots, rec.Root = append([]string{id}, from.Below...), from.Root
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
