@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
@@ -16,20 +15,24 @@ func (l *ledger) ensure() error {
 		return nil
 	}
 	version, err := l.version()
+	if err == nil && version == 0 {
+		if err = l.create(); err == nil {
+			version, err = l.version()
+		}
+	}
 	if err == nil && version < schemaVersion {
-		if err = l.migrate(version); err == nil {
-			version, err = l.version() // which another host may have made a newer one
+		var rows abi.Value
+		if rows, err = ledgerkit.One(db, l.sql.spread); err == nil && ledgerkit.Affordable(rows.Int) {
+			if err = l.index(version); err == nil {
+				version, err = l.version() // which another host may have made a newer one
+			}
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if version != schemaVersion {
-		return &abi.Error{
-			Code: abi.CodeUnsupported,
-			Message: "the ledger's schema is of version " + strconv.FormatInt(version, 10) + ", this plugin knows " +
-				strconv.Itoa(schemaVersion) + "; it was left untouched, use a newer plugin",
-		}
+	if version > schemaVersion {
+		return ledgerkit.ErrNewer(version, schemaVersion)
 	}
 	l.ready = true
 	return nil
@@ -45,37 +48,42 @@ func (l *ledger) version() (int64, error) {
 	return version.Int, err
 }
 
-// stepFaster is the step of a migration that finds that another host was faster.
-const stepFaster = "2"
+// create makes the tables in one transaction, unless another host has done it.
+func (l *ledger) create() error {
+	there, err := ledgerkit.One(db, l.sql.schemaThere)
+	if err != nil {
+		return err
+	}
+	steps := []alineo.Step{alineo.Statement(l.sql.lockMigration), alineo.Statement(l.sql.absent).Expect(1, abi.CodeConflict, faster)}
+	if there.Int == 0 { // asking for one that is there takes a right that the role may not have
+		steps = append(steps, alineo.Statement(l.sql.makeSchema))
+	}
+	for _, sql := range l.sql.schema {
+		steps = append(steps, alineo.Statement(sql))
+	}
+	return first(db.Write(append(steps, alineo.Statement(l.sql.addVersion))...))
+}
 
-// migrate makes in one transaction what a schema of that version lacks. The events of the reference's
-// older generation are renamed once.
-func (l *ledger) migrate(from int64) error {
-	const faster = "another host has made the schema"
-	steps := []alineo.Step{alineo.Statement(l.sql.noTimeout), alineo.Statement(l.sql.lockMigration)}
-	if from == 0 {
-		steps = append(steps, alineo.Statement(l.sql.absent).Expect(1, abi.CodeConflict, faster))
-		there, err := ledgerkit.One(db, l.sql.schemaThere)
-		if err != nil {
-			return err
-		}
-		if there.Int == 0 { // asking for one that is there takes a right that the role may not have
-			steps = append(steps, alineo.Statement(l.sql.makeSchema))
-		}
-		for _, sql := range l.sql.schema {
-			steps = append(steps, alineo.Statement(sql))
-		}
-		steps = append(steps, alineo.Statement(l.sql.rename), alineo.Statement(l.sql.addVersion))
-	} else {
-		steps = append(steps, alineo.Statement(l.sql.still, alineo.Int(from)).Expect(1, abi.CodeConflict, faster))
+// index renames the events of the reference's older generation, and makes the indexes, in one
+// transaction, unless another host has done it.
+func (l *ledger) index(from int64) error {
+	steps := []alineo.Step{
+		alineo.Statement(l.sql.lockMigration), alineo.Statement(l.sql.still, alineo.Int(from)).Expect(1, abi.CodeConflict, faster),
+		alineo.Statement(l.sql.noTimeout), alineo.Statement(l.sql.rename),
 	}
 	for _, sql := range l.sql.indexes {
 		steps = append(steps, alineo.Statement(sql))
 	}
-	steps = append(steps, alineo.Statement(l.sql.setVersion))
-	_, err := db.Write(steps...)
+	return first(db.Write(append(steps, alineo.Statement(l.sql.setVersion))...))
+}
+
+// faster is why a migration ends at its second step.
+const faster = "another host has made the schema"
+
+// first takes it for no failure that another host was the first.
+func first(_ *abi.SQLExecReply, err error) error {
 	var failed *abi.Error
-	if errors.As(err, &failed) && failed.Code == abi.CodeConflict && failed.Details[abi.DetailStep] == stepFaster {
+	if errors.As(err, &failed) && failed.Code == abi.CodeConflict && failed.Details[abi.DetailStep] == "1" {
 		return nil
 	}
 	return err

@@ -4,7 +4,10 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 
 // schemaVersion is the version of the tables of our own. A database with a higher one is refused
 // untouched.
-const schemaVersion = 2
+const (
+	firstVersion  = 1 // the tables
+	schemaVersion = 2 // the old names renamed, and the indexes
+)
 
 // schema makes what is missing, in the schema that stands for {}. The two tables and the index behind
 // them are the reference's; the two indexes that go are the reference's of an older generation.

@@ -10,9 +10,9 @@ import (
 
 // statements are the ledger's, for the tables of one schema.
 type statements struct {
-	there, version, lockMigration, noTimeout, absent, still string
-	schemaThere, makeSchema, rename, addVersion, setVersion string
-	schema, indexes                                         []string
+	there, version, spread, lockMigration, noTimeout, absent, still string
+	schemaThere, makeSchema, rename, addVersion, setVersion         string
+	schema, indexes                                                 []string
 
 	claim, stand                                                string
 	mark, advance, advanceMany, insert, insertMany              string
@@ -55,13 +55,15 @@ func newStatements(schemaName string) statements {
  WHERE n.nspname = ` + literal + ` AND c.relname = 'alineo_host_schema')`,
 		schemaThere: `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ` + literal + `)`,
 		makeSchema:  `CREATE SCHEMA IF NOT EXISTS ` + strings.TrimSuffix(place, "."),
+		// How many entries there are at most, without counting them.
+		spread: in(`SELECT coalesce((SELECT max(id) FROM {}alineo_events) - (SELECT min(id) FROM {}alineo_events) + 1, 0)`),
 		// Another host may have been faster.
 		still: in(`SELECT 1 FROM {}alineo_host_schema WHERE id = 1 AND version = $1`),
 		// An index over a large table takes longer than the statements of every day may.
 		noTimeout:  `SELECT set_config('statement_timeout', '0', true)`,
 		rename:     in(ledgerkit.RenameSQL("{}alineo_events")),
 		setVersion: in(`UPDATE {}alineo_host_schema SET version = ` + strconv.Itoa(schemaVersion) + ` WHERE id = 1`),
-		addVersion: in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(schemaVersion) + `)`),
+		addVersion: in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(firstVersion) + `)`),
 
 		claim: in(`INSERT INTO {}alineo_host_heads AS h (name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES ($1, $2, 1, '', '', 0, 0)

@@ -2,7 +2,6 @@ package sqliteledger
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
@@ -24,18 +23,29 @@ func (t *tables) ensure() error {
 		return nil
 	}
 	version, err := version()
+	if err == nil && version == 0 {
+		version = firstVersion
+		err = migrate(version, schema[:])
+	}
 	if err != nil {
 		return err
 	}
-	switch {
-	case version > schemaVersion:
-		return errNewer(version)
-	case version < schemaVersion:
-		if err := migrate(version); err != nil {
-			var failed *abi.Error
-			if version > 0 && errors.As(err, &failed) && failed.Code == abi.CodeUnavailable {
-				return nil // read-only, or busy: what version 1 lacks is needed to be quick, not to be right
-			}
+	if version > schemaVersion {
+		return ledgerkit.ErrNewer(version, schemaVersion)
+	}
+	if version < schemaVersion {
+		rows, err := ledgerkit.One(database, sqlSpread)
+		if err != nil {
+			return err
+		}
+		if ledgerkit.Affordable(rows.Int) {
+			err = migrate(schemaVersion, append([]string{ledgerkit.RenameSQL("alineo_events")}, indexes[:]...))
+		}
+		var failed *abi.Error
+		if errors.As(err, &failed) && failed.Code == abi.CodeUnavailable {
+			return nil // read-only, or busy: what version 1 lacks is needed to be quick, not to be right
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -51,14 +61,6 @@ func version() (int64, error) {
 	}
 	version, err := ledgerkit.One(database, sqlSchemaVersion)
 	return version.Int, err
-}
-
-func errNewer(version int64) error {
-	return &abi.Error{
-		Code: abi.CodeUnsupported,
-		Message: "the ledger's schema is of version " + strconv.FormatInt(version, 10) + ", this plugin knows " +
-			strconv.Itoa(schemaVersion) + "; it was left untouched, use a newer plugin",
-	}
 }
 
 // checked looks again at the next call whether the schema is there, when it turns out that it is not:
@@ -85,26 +87,19 @@ func (t *tables) Write(steps ...alineo.Step) (*abi.SQLExecReply, error) {
 	return t.checked(database.Write(steps...))
 }
 
-// migrate makes in one transaction what a schema of that version lacks. Each statement may run again:
-// another host may have been faster. The events of the reference's older generation are renamed once.
-func migrate(from int64) error {
-	steps := make([]alineo.Step, 0, len(schema)+len(indexes)+3)
-	for _, sql := range &schema {
-		steps = append(steps, alineo.Statement(sql))
-	}
-	newer := len(steps)
+// migrate brings the schema to a version in one transaction. Each statement may run again: another host
+// may have been faster.
+func migrate(to int64, statements []string) error {
+	steps := []alineo.Step{alineo.Statement(sqlSchemaTable)}
 	steps = append(steps, alineo.Query(sqlSchemaNewer, alineo.Int(schemaVersion)).Expect(0, abi.CodeConflict, "another host has made a newer schema"))
-	if from == 0 {
-		steps = append(steps, alineo.Statement(ledgerkit.RenameSQL("alineo_events")))
-	}
-	for _, sql := range &indexes {
+	for _, sql := range statements {
 		steps = append(steps, alineo.Statement(sql))
 	}
-	steps = append(steps, alineo.Statement(sqlSchemaSet, alineo.Int(schemaVersion)))
+	steps = append(steps, alineo.Statement(sqlSchemaSet, alineo.Int(to)))
 	_, err := database.Write(steps...)
 	var failed *abi.Error
-	if errors.As(err, &failed) && failed.Code == abi.CodeConflict && failed.Details[abi.DetailStep] == strconv.Itoa(newer) {
-		return errNewer(schemaVersion + 1)
+	if errors.As(err, &failed) && failed.Code == abi.CodeConflict && failed.Details[abi.DetailStep] == "1" {
+		return ledgerkit.ErrNewer(schemaVersion+1, schemaVersion)
 	}
 	return err
 }

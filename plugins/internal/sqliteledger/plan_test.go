@@ -4,6 +4,7 @@ package sqliteledger
 
 import (
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func emptyLedger(t *testing.T) *sql.DB {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	for _, statement := range append(schema[:len(schema):len(schema)], indexes[:]...) {
+	for _, statement := range slices.Concat(schema[:], []string{sqlSchemaTable}, indexes[:]) {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}

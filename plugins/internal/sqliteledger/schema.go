@@ -4,7 +4,10 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 
 // schemaVersion is the version of the tables of our own. A file with a higher one is refused
 // untouched.
-const schemaVersion = 2
+const (
+	firstVersion  = 1 // the tables
+	schemaVersion = 2 // the old names renamed, and the indexes
+)
 
 // schema makes what is missing. The first three statements are the reference's, word for word
 // where SQLite keeps the words; the two indexes are the reference's of an older generation.
@@ -63,10 +66,6 @@ var schema = [...]string{
   deleted_at INTEGER NOT NULL,
   PRIMARY KEY (name, sandbox_id)
 ) WITHOUT ROWID`,
-	`CREATE TABLE IF NOT EXISTS alineo_host_schema (
-  id      INTEGER PRIMARY KEY CHECK (id = 1),
-  version INTEGER NOT NULL
-)`,
 }
 
 // indexes are over the few entries of a ledger that listings are about, and come with version 2. Most of
@@ -97,9 +96,15 @@ func runOf(table string) string {
 }
 
 const (
+	sqlSchemaTable = `CREATE TABLE IF NOT EXISTS alineo_host_schema (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  version INTEGER NOT NULL
+)`
 	sqlSchemaThere   = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'alineo_host_schema'`
 	sqlSchemaVersion = `SELECT version FROM alineo_host_schema WHERE id = 1`
 	sqlSchemaNewer   = `SELECT 1 FROM alineo_host_schema WHERE version > ?`
 	sqlSchemaSet     = `INSERT INTO alineo_host_schema(id, version) VALUES (1, ?)
- ON CONFLICT(id) DO UPDATE SET version = excluded.version`
+ ON CONFLICT(id) DO UPDATE SET version = max(version, excluded.version)`
+	// How many entries there are at most, without counting them.
+	sqlSpread = `SELECT coalesce((SELECT max(id) FROM alineo_events) - (SELECT min(id) FROM alineo_events) + 1, 0)`
 )

@@ -1,0 +1,34 @@
+package ledgerkit
+
+import (
+	"strconv"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+)
+
+// perRow is what building all indexes takes for one entry at most, on a slow machine, microseconds.
+const perRow = 10
+
+// Affordable says whether indexes over so many entries can be built within half of the time that the
+// running call has. When they can't, listings read more than they show, which is slow but right, and
+// the log says how the operator gets them.
+func Affordable(rows int64) bool {
+	left := alineo.CurrentCall().DeadlineMS
+	takes := uint64(max(rows, 0)) * perRow / 1000 // milliseconds
+	if left == 0 || takes <= left/2 {
+		return true
+	}
+	alineo.Log(alineo.Warn, "the ledger has about "+strconv.FormatInt(rows, 10)+" entries and lacks the indexes that listings are quick by; "+
+		"to have them built, start once with deadline = \""+strconv.FormatUint(2*takes/1000+1, 10)+"s\" in the plugin's limits")
+	return false
+}
+
+// ErrNewer is about a schema that a later plugin has made.
+func ErrNewer(version, known int64) error {
+	return &abi.Error{
+		Code: abi.CodeUnsupported,
+		Message: "the ledger's schema is of version " + strconv.FormatInt(version, 10) + ", this plugin knows " +
+			strconv.FormatInt(known, 10) + "; it was left untouched, use a newer plugin",
+	}
+}
