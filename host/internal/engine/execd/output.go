@@ -10,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // output carries one of a command's streams: a pipe, cut into lines, sent as
@@ -117,7 +115,7 @@ func drain(f *os.File, buf []byte, take func([]byte)) (open bool) {
 		}
 		return true // never wait
 	}
-	if err := raw.Control(func(fd uintptr) { left, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { left, err = queued(int(fd)) }); err != nil {
 		return false
 	}
 	for first := true; first || left > 0; first = false {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // A bash session is not one shell that stays: each run is a new bash, which
@@ -58,17 +56,3 @@ func left(f *os.File) (dir string, state []byte, ok bool) {
 
 // maxState bounds what a session remembers.
 const maxState = 64 << 20
-
-// memoryFile makes a file without a name that holds b.
-func memoryFile(name string, b []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("making a file in memory: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.WriteAt(b, 0); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("filling a file in memory: %w", err)
-	}
-	return f, nil
-}
