@@ -1,0 +1,164 @@
+package host_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/config"
+)
+
+// wrongLedger is the bundled SQLite ledger with a fault that its configuration names.
+var wrongLedger = filepath.Join("..", "plugins", "internal", "wrongledger", "wrongledger.wasm")
+
+// cannotFail are cases that no guest can fail, and why.
+var cannotFail = map[string]string{
+	"append/empty":     "the host does not ask a plugin to append nothing",
+	"handle/context":   "the host does not ask a plugin when the context has ended",
+	"read/last-cursor": "the host does not ask a plugin for the last entries behind a cursor",
+	"plugin/schema":    "the host does not load a plugin whose schema is none",
+
+	"plugin/manifest": "the manifest comes before the configuration that says which fault it is; TestChecks has it",
+	"plugin/echo":     "the SDK answers echo; TestSloppyGuest has it",
+	"plugin/unknown":  "the SDK answers what there is not; TestSloppyGuest has it",
+	"plugin/garbage":  "the SDK reads requests; TestSloppyGuest has it",
+}
+
+// lacking are the cases about what a store does not have: what the guest then lacks.
+var lacking = map[string]string{
+	"undeclared/environments": "environments", "undeclared/read-all": "read all", "undeclared/maintenance": "maintenance",
+}
+
+// memoryDir is a directory without a disk, where there is one: a case's files live for milliseconds.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "plugin-test-") //nolint:usetesting // not where it makes them
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func fileDigest(t *testing.T, path string) string {
+	t.Helper()
+	wasm, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
+}
+
+// tryWrong tries the wrong ledger and returns what failed and what was not run.
+func tryWrong(t *testing.T, opts host.PluginTest) (failed, notRun []string, report host.PluginTestReport) {
+	t.Helper()
+	cfg := config.Default()
+	sum := fileDigest(t, wrongLedger)
+	limits := config.DefaultLimits()
+	limits.Instances = 1 // which handle an instance belongs to then says what it saw
+	limits.Deadline, limits.StartDeadline = config.Duration(time.Minute), config.Duration(time.Minute)
+	cfg.Plugins = map[string]config.Plugin{"wrong": {Source: wrongLedger, SHA256: sum, Limits: limits}}
+	opts.CaseDeadline = 5 * time.Minute
+	report, err := host.TestPlugin(t.Context(), cfg, "wrong", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Cases {
+		switch c.Status {
+		case host.PluginTestFailed:
+			failed = append(failed, c.Name)
+		case host.PluginTestNotRun:
+			notRun = append(notRun, c.Name)
+		case host.PluginTestPassed:
+		}
+	}
+	return failed, notRun, report
+}
+
+// TestEachFaultFailsItsRule tries a ledger with each fault: exactly the rule that it breaks fails.
+func TestEachFaultFailsItsRule(t *testing.T) {
+	t.Parallel()
+	dir := memoryDir(t)
+	var mu sync.Mutex
+	tried := map[string]bool{}
+	for i, c := range host.PluginTestCases() {
+		if cannotFail[c.Name] != "" {
+			continue
+		}
+		if raceEnabled && i%40 != 0 {
+			continue // a fault is about what the suite sees, not about goroutines: a few are enough
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			opts := host.PluginTest{Config: map[string]any{"fault": c.Name}, Dir: dir, Parallel: 2}
+			opts.Match = func(name string) bool {
+				return name != "plugin/memory" || name == c.Name // its 20,000 calls take as long as all others together
+			}
+			if lacks, ok := lacking[c.Name]; ok {
+				opts.Config, opts.Without = nil, []string{lacks} // which it has
+			}
+			failed, _, report := tryWrong(t, opts)
+			if !slices.Equal(failed, []string{c.Name}) {
+				t.Errorf("failed: %q", failed)
+				for _, r := range report.Cases {
+					if r.Status == host.PluginTestFailed && r.Name != c.Name {
+						t.Logf("%s: %.2000s", r.Name, strings.Join(r.Messages, "\n"))
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			tried[c.Name] = true
+		})
+	}
+}
+
+// TestRightLedger tries the same guest without a fault, whatever it lacks.
+func TestRightLedger(t *testing.T) {
+	t.Parallel()
+	dir := memoryDir(t)
+	for _, lacks := range []string{"", "environments", "read all", "maintenance"} {
+		t.Run(lacks, func(t *testing.T) {
+			t.Parallel()
+			opts := host.PluginTest{Dir: dir, Parallel: 2, Config: map[string]any{"lacks": lacks}}
+			if lacks != "" {
+				opts.Without = []string{lacks}
+			}
+			failed, notRun, report := tryWrong(t, opts)
+			if len(failed) > 0 {
+				t.Errorf("failed: %q in %+v", failed, report.Cases)
+			}
+			for name, lack := range lacking {
+				if slices.Contains(notRun, name) != (lack != lacks) {
+					t.Errorf("%s was not run: %v", name, slices.Contains(notRun, name))
+				}
+			}
+		})
+	}
+}
+
+// TestUnknownFault: a fault that there is none of is a mistake, not a right ledger.
+func TestUnknownFault(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	_, err := host.TestPlugin(t.Context(), cfg, wrongLedger, host.PluginTest{Config: map[string]any{"fault": "no/such"}})
+	if !errors.Is(err, host.ErrPluginNotRunnable) || !strings.Contains(err.Error(), "there is no such fault") {
+		t.Errorf("error %v", err)
+	}
+	// What the guest lets pass is still held against its schema.
+	_, err = host.TestPlugin(t.Context(), cfg, wrongLedger, host.PluginTest{Config: map[string]any{"lacks": "wings", "more": 1}})
+	for _, want := range []string{`lacks: must be "" or "environments"`, "more: unknown key (known: fault, lacks)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
