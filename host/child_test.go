@@ -206,7 +206,7 @@ func siteIn(tb testing.TB, dir string) site {
 		tb.Fatal(err)
 	}
 	s := site{dir: dir, config: filepath.Join(dir, "alineo.toml"), ledger: filepath.Join(dir, "ledger.db")}
-	text := "[plugins.sqlite.config]\npath = \"ledger.db\"\n[log]\nlevel = \"error\"\n"
+	text := "[plugins.sqlite.config]\npath = \"ledger.db\"\n[plugins.sqlite.limits]\ndeadline = \"1m\"\nstart_deadline = \"1m\"\n[log]\nlevel = \"error\"\n"
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
