@@ -158,7 +158,7 @@ func TestPython(t *testing.T) {
 		{code: "class B:\n  def __repr__(self): raise ValueError('no repr')\nB()", ename: "ValueError", evalue: "no repr", trace: "in __repr__"},
 		{code: "import threading\nthreading.Thread(target=lambda: (time.sleep(0.1), print('late'))).start()"},
 		{code: "time.sleep(0.3)", stdout: "late\n"}, // what a thread prints comes with the cell that runs
-			})
+	})
 	o := box.code(python(), "class H:\n  def _repr_html_(self): return '<b>'\n  def _repr_png_(self): return b'abc'\n  def __repr__(self): return 'H'\nH()")
 	if fmt.Sprint(o.result) != "map[image/png:YWJj text:H text/html:<b>]" {
 		t.Errorf("a result of several kinds: %v", o.result)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -126,7 +127,7 @@ func TestLongLine(t *testing.T) {
 		if bytes.Contains(line, []byte(`"text":"end"`)) {
 			break
 		}
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			t.Fatal(err)
 		}
 	}

@@ -190,7 +190,9 @@ func TestSessionEnds(t *testing.T) {
 	rd, stop = s.start(t.Context(), "sleep 1005 & echo ready; while :; do echo x; done")
 	_ = rd
 	stop()
-	eventually(t, "the end of bash", func() bool { return box.run("pgrep -f 'while [:]; do echo x'").Code != "0" && s.run("true").Code == "0" })
+	eventually(t, "the end of bash", func() bool {
+		return box.run("pgrep -f 'while [:]; do echo x'").Code != "0" && s.run("true").Code == "0"
+	})
 	if !alive("1005") {
 		t.Error("its child ended too")
 	}
