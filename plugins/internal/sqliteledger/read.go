@@ -1,6 +1,8 @@
 package sqliteledger
 
 import (
+	"math"
+
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
@@ -106,16 +108,24 @@ func (q *query) filter(req *abi.ListSandboxesRequest) error {
 	if req.Name != "" {
 		q.and("c.name = ?", alineo.Text(req.Name))
 	}
+	latest := int64(math.MaxInt64) // one bound, for which an index is used
 	if req.Before != nil {
-		q.and("c.ts < ?", alineo.Int(*req.Before))
+		if *req.Before == math.MinInt64 {
+			q.and("FALSE")
+		} else {
+			latest = *req.Before - 1
+		}
 	}
 	if len(req.Cursor) > 0 {
 		ts, id, err := ledgerkit.ParseCursor(req.Cursor)
 		if err != nil {
 			return err
 		}
-		q.and("c.ts <= ?", alineo.Int(ts)) // which an index is used for
-		q.and("(c.ts, c.id) < (?, ?)", alineo.Int(ts), alineo.Int(id))
+		latest = min(latest, ts)
+		q.and("(+c.ts, +c.id) < (?, ?)", alineo.Int(ts), alineo.Int(id))
+	}
+	if latest < math.MaxInt64 {
+		q.and("c.ts <= ?", alineo.Int(latest))
 	}
 	switch req.Status {
 	case "":

@@ -183,7 +183,8 @@ func isClosed() string {
 
 // detailsSQL sums up sandboxes, newest first. A sandbox is found by its first created entry c, which
 // where is about; what its entries say is looked up for those that are shown. order is c's, so that an
-// index of it is used or not, and end is what follows.
+// index of it is used or not, and end is what follows. Of two upper bounds SQLite uses the index for one,
+// which is to be that of where: hence the plus.
 func detailsSQL(where, order, end string) string {
 	return `SELECT name, sandbox_id, CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END,
  started, closed, execs, coalesce(run_id, sandbox_id), resource_id, team_id, parent, created_id
@@ -193,7 +194,7 @@ func detailsSQL(where, order, end string) string {
   (SELECT count(*) FROM alineo_events e WHERE e.name = c.name AND e.sandbox_id = c.sandbox_id AND ` + of("e", ledgerkit.IsCompleted) + `) AS execs,
   ` + ofCreated("runId") + ` AS run_id, ` + ofCreated("resourceId") + ` AS resource_id,
   ` + ofCreated("teamId") + ` AS team_id, ` + ofCreated("parentSandboxId") + ` AS parent
-  FROM alineo_events c WHERE ` + of("c", ledgerkit.IsCreated) + ` AND c.ts < ''
+  FROM alineo_events c WHERE ` + of("c", ledgerkit.IsCreated) + ` AND +c.ts < ''
    AND NOT EXISTS (SELECT 1 FROM alineo_events o WHERE o.name = c.name AND o.sandbox_id = c.sandbox_id AND ` + of("o", ledgerkit.IsCreated) + `
     AND o.ts < '' AND (o.ts < c.ts OR o.ts = c.ts AND o.id < c.id))` + where + `
   ORDER BY ` + order + end + `)`
