@@ -132,12 +132,17 @@ func (q *query) filter(req *abi.ListSandboxesRequest) error {
 	return nil
 }
 
+// oneSandbox is about one key. That of a sandbox which has most of the entries would make PostgreSQL
+// expect that it has most of the created ones, and read them all; of a key that it can't see it expects
+// no more than of any.
+const oneSandbox = ` AND c.name = (SELECT $1::text) AND c.sandbox_id = (SELECT $2::text)`
+
 // GetSandbox returns one sandbox, or no row.
 func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	return ledgerkit.All(db, l.sql.details(" AND c.name = $1 AND c.sandbox_id = $2", fewOnly), ledgerkit.Key(req.Key)...)
+	return ledgerkit.All(db, l.sql.details(oneSandbox, fewOnly), ledgerkit.Key(req.Key)...)
 }
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
