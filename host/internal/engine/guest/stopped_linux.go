@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func anyRuns() bool {
 		}
 		// pid (name) state: the name may hold anything but ends last.
 		_, state, ok := bytes.Cut(b[bytes.LastIndexByte(b, ')')+1:], []byte(" "))
-		if ok && len(state) > 0 && bytes.IndexByte([]byte("TtZX"), state[0]) < 0 {
+		if ok && len(state) > 0 && strings.IndexByte("TtZX", state[0]) < 0 {
 			return true
 		}
 	}
