@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,7 @@ import (
 // messages of the wire.
 type RunCommandRequest struct {
 	Command    string            `json:"command"`
+	Argv       []string          `json:"argv,omitempty"` // a program and its arguments, in place of Command
 	Cwd        string            `json:"cwd,omitempty"`
 	Background bool              `json:"background,omitempty"`
 	TimeoutMs  int64             `json:"timeout,omitempty"` // milliseconds; 0 is none
@@ -28,7 +30,13 @@ type RunCommandRequest struct {
 // validate returns the message of the first rule that the request breaks.
 func (q *RunCommandRequest) validate() string {
 	switch {
-	case q.Command == "":
+	case q.Command != "" && q.Argv != nil:
+		return "command and argv are mutually exclusive"
+	case q.Argv != nil && (len(q.Argv) == 0 || q.Argv[0] == ""):
+		return "argv must begin with the name of a program"
+	case strings.Contains(strings.Join(q.Argv, ""), "\x00"):
+		return "argv must not contain NUL"
+	case q.Command == "" && q.Argv == nil:
 		return "Key: 'RunCommandRequest.Command' Error:Field validation for 'Command' failed on the 'required' tag"
 	case q.TimeoutMs < 0:
 		return "Key: 'RunCommandRequest.TimeoutMs' Error:Field validation for 'TimeoutMs' failed on the 'gte' tag"
@@ -53,7 +61,7 @@ func (s *Server) runCommand(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q.Cwd = dir
-	e := &execution{id: newID(), command: q.Command, started: time.Now()}
+	e := &execution{id: newID(), command: q.Command + strings.Join(q.Argv, " "), started: time.Now()}
 	if q.Background {
 		s.runBackground(w, &q, e)
 		return
@@ -157,7 +165,14 @@ func (s *Server) start(q *RunCommandRequest, e *execution, stdout, stderr *os.Fi
 		Files: []uintptr{null.Fd(), stdout.Fd(), stderr.Fd()},
 		Sys:   &syscall.SysProcAttr{Credential: s.credential(q.UID, q.GID)},
 	}
-	p, err := s.opts.Table.Start(s.shell, []string{shellName(s.shell), "-c", q.Command}, attr)
+	path, argv := s.shell, []string{shellName(s.shell), "-c", q.Command}
+	if q.Argv != nil {
+		if path, err = lookPath(q.Argv[0], attr); err != nil {
+			return nil, err
+		}
+		argv = q.Argv
+	}
+	p, err := s.opts.Table.Start(path, argv, attr)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@
 package execd
 
 import (
-	"bufio"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 )
 
 // newID makes the id of an execution: 32 hex digits.
@@ -67,7 +67,7 @@ func (s *Server) environ(extra map[string]string) []string {
 	all := make(map[string]string, len(s.opts.Env)+len(extra))
 	maps.Copy(all, s.opts.Env)
 	if path := s.opts.Env["EXECD_ENVS"]; path != "" {
-		s.envFile(path, all)
+		addEnvFile(path, all) // anew each time
 	}
 	maps.Copy(all, extra)
 	env := make([]string, 0, len(all))
@@ -81,22 +81,25 @@ func (s *Server) environ(extra map[string]string) []string {
 	return env
 }
 
-// envFile adds the KEY=VALUE lines of a file, which is read anew each time.
-func (s *Server) envFile(path string, into map[string]string) {
-	f, err := os.Open(path)
-	if err != nil {
-		return // it need not exist
-	}
-	defer func() { _ = f.Close() }()
-	sc := bufio.NewScanner(f)
-	for sc.Scan() {
-		line := strings.TrimSpace(sc.Text())
-		k, v, ok := strings.Cut(line, "=")
-		if !ok || strings.HasPrefix(line, "#") {
-			continue
+// lookPath finds the program that a command names: a name with a slash begins
+// at the command's directory, any other is looked for in the command's PATH.
+func lookPath(name string, attr *syscall.ProcAttr) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(attr.Dir, name)
 		}
-		into[strings.TrimSpace(k)] = os.Expand(strings.TrimSpace(v), func(name string) string { return into[name] })
+		return name, nil
 	}
+	path := ""
+	for _, e := range attr.Env {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = v
+		}
+	}
+	if p := findProgram(path, name); p != "" {
+		return p, nil
+	}
+	return "", fmt.Errorf("exec: %q: executable file not found in $PATH", name)
 }
 
 func (s *Server) tempDir() string {

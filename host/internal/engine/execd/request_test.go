@@ -124,6 +124,7 @@ func FuzzPath(f *testing.F) {
 func FuzzCommandRequest(f *testing.F) {
 	f.Add(`{"command":"x","timeout":5,"uid":1,"gid":2,"envs":{"A":"b"}}`)
 	f.Add(`{"command":1}`)
+	f.Add(`{"argv":["x",""]}`)
 	f.Fuzz(func(t *testing.T, in string) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/command", strings.NewReader(in))
@@ -135,7 +136,7 @@ func FuzzCommandRequest(f *testing.F) {
 			}
 			return
 		}
-		if q.validate() == "" && (q.Command == "" || q.TimeoutMs < 0 || q.GID != nil && q.UID == nil) {
+		if q.validate() == "" && ((q.Command == "") == (len(q.Argv) == 0) || q.TimeoutMs < 0 || q.GID != nil && q.UID == nil) {
 			t.Errorf("%q passes as %+v", in, q)
 		}
 	})

@@ -146,6 +146,7 @@ func (g *guest) serve(l net.Listener) error {
 		return err
 	}
 	srv := execd.New(execd.Options{Env: g.config.Env, Dir: dir, Table: g.table, NoGroups: g.config.NoGroups, Meter: g.meter})
+	g.answerForJupyter()
 	if err := g.startEntry(dir); err != nil {
 		return entryError{err}
 	}

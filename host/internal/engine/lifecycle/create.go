@@ -206,6 +206,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 	env := map[string]string{"PATH": searchPath}
 	if m.isolated() {
 		env["HOME"] = "/root"
+		env["EXECD_ENVS"] = "/opt/opensandbox/.env" // as the original's; clients add to it
 	}
 	workDir := ""
 	if rec.Root != nil {

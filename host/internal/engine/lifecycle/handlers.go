@@ -214,7 +214,7 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	cut := paged(s.m.listSnapshots(q.Get("sandboxId"), q["state"]), page, size)
+	cut := paged(s.m.listSnapshots(q.Get("sandboxId"), q.Get("name"), q["state"]), page, size)
 	out := wireList[wireSnapshot]{Items: make([]wireSnapshot, len(cut.Items)), Pagination: cut.Pagination}
 	for i, snap := range cut.Items {
 		out.Items[i] = snap.wire()

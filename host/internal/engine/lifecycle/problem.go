@@ -51,6 +51,7 @@ const (
 	codeHostPathCreate    = "VOLUME::HOST_PATH_CREATE_FAILED"
 	codeVolumeBackend     = "VOLUME::UNSUPPORTED_BACKEND"
 	codeNoPools           = "KUBERNETES::POOL_NOT_SUPPORTED"
+	codeNoTemplates       = "FSB::API_NOT_SUPPORTED"
 	codeNoDiagnostics     = "DIAGNOSTICS_NOT_IMPLEMENTED"
 	codePatchLabel        = "INVALID_METADATA_LABEL" // without its namespace, as the original's
 	codeUnknown           = "GENERAL::UNKNOWN_ERROR"

@@ -124,6 +124,8 @@ func (s *Server) routes() []route {
 		{pattern: "/metrics/events", methods: methods{post: plain(dropMetrics)}},
 		{pattern: "/pools", methods: methods{get: noPools, post: noPools}},
 		{pattern: "/pools/{}", methods: methods{get: noPools, put: noPools, del: noPools}},
+		{pattern: "/templates", methods: methods{get: noTemplates, post: noTemplates}},
+		{pattern: "/templates/{}", methods: methods{get: noTemplates, del: noTemplates}},
 	}
 	for i := range table {
 		pattern, open := strings.CutSuffix(table[i].pattern, "…")
@@ -151,6 +153,11 @@ func plain(h func(http.ResponseWriter, *http.Request) error) handler {
 // one is for paths with one.
 func one(h func(http.ResponseWriter, *http.Request, string) error) handler {
 	return func(w http.ResponseWriter, r *http.Request, args []string) error { return h(w, r, args[0]) }
+}
+
+// noTemplates answers for what only a Kubernetes runtime has, like noPools.
+func noTemplates(http.ResponseWriter, *http.Request, []string) error {
+	return problem(http.StatusNotImplemented, codeNoTemplates, "Template management requires the kubernetes runtime.")
 }
 
 // noPools answers for what only a Kubernetes runtime has.

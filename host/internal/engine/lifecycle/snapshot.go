@@ -287,7 +287,7 @@ func (m *Manager) useSnapshot(rec *record, id string) (release func(), err error
 }
 
 // listSnapshots returns those that match, newest first.
-func (m *Manager) listSnapshots(sandboxID string, states []string) []*snapshot {
+func (m *Manager) listSnapshots(sandboxID, name string, states []string) []*snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	type dated struct {
@@ -297,7 +297,7 @@ func (m *Manager) listSnapshots(sandboxID string, states []string) []*snapshot {
 	var found []dated
 	for _, s := range m.snapshots {
 		rec := s.record()
-		if (sandboxID == "" || rec.SandboxID == sandboxID) && (len(states) == 0 || slices.Contains(states, rec.State)) {
+		if (sandboxID == "" || rec.SandboxID == sandboxID) && (name == "" || rec.Name == name) && (len(states) == 0 || slices.Contains(states, rec.State)) {
 			found = append(found, dated{s, rec})
 		}
 	}
