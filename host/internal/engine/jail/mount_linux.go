@@ -116,7 +116,7 @@ func mountDevices(root string) error {
 		if err := os.WriteFile(at, nil, 0o666); err != nil {
 			return fmt.Errorf("making /dev/%s: %w", name, err)
 		}
-		if err := unix.Mount("/dev/"+name, at, "", unix.MS_BIND, ""); err != nil {
+		if err := bindDevice("/dev/"+name, at); err != nil {
 			return fmt.Errorf("binding /dev/%s: %w", name, err)
 		}
 	}
@@ -186,7 +186,17 @@ func hide(path string) error {
 	if st.IsDir() {
 		return unix.Mount("tmpfs", path, "tmpfs", noExecDevSuid|unix.MS_RDONLY, "size=0,mode=555")
 	}
-	return unix.Mount("/dev/null", path, "", unix.MS_BIND, "")
+	return bindDevice("/dev/null", path)
+}
+
+// bindDevice shows one of the machine's device nodes at a path. The mount is read-only: that is no
+// hindrance to writing to the device, but without it the machine's root in here, who owns the node,
+// could change its mode for everybody.
+func bindDevice(node, at string) error {
+	if err := unix.Mount(node, at, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return unix.Mount("", at, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NOEXEC, "")
 }
 
 func freeze(path string) error {
