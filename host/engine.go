@@ -17,7 +17,7 @@ func EngineOptions(cfg *config.Config, log hclog.Logger) engine.Options {
 	opts := engine.Options{
 		DataDir: cfg.Engine.Data, AllowReduced: cfg.Engine.AllowReduced,
 		Isolation: cfg.Engine.Isolation, Images: cfg.Engine.Images, InitPath: cfg.Engine.Init,
-		APIKey: cfg.Engine.APIKey.Reveal(),
+		APIKey: cfg.Engine.APIKey.Reveal(), HostPaths: cfg.Engine.HostPaths,
 	}
 	if log != nil {
 		opts.Logger = log.Named("engine")

@@ -122,6 +122,9 @@ type Engine struct {
 	Metrics string `toml:"metrics"`
 	// APIKey is what clients of `alineo-host engine` must send; empty: none, on loopback only.
 	APIKey Secret `toml:"api_key"`
+	// HostPaths are directories of the machine's that sandboxes may have as volumes, each with what
+	// is below it; none: no volumes.
+	HostPaths []string `toml:"host_paths,path"`
 	// Images maps image names to what they are: HostImage, the path of an archive, an OCI layout or a
 	// root directory, or the name of another image.
 	Images map[string]string `toml:"images"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -257,4 +258,20 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestValidateHostPaths is a configuration made in Go, whose paths nobody has made absolute.
+func TestValidateHostPaths(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/srv/data": "", "data": "is not an absolute path", "/srv/": "is not an absolute path", "/a/../b": "is not an absolute path",
+		"": "is not an absolute path", "/": "is all of this machine",
+	} {
+		cfg := config.Default()
+		cfg.Engine.HostPaths = []string{"/ok", path}
+		err := cfg.Validate()
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) || want != "" && !strings.Contains(got, "engine.host_paths") {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
 }

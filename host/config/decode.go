@@ -97,6 +97,8 @@ func (d *decoder) value(path toml.Key, into reflect.Value, from any) {
 		decodeMap(d, path, target, from, func(string) SQL { return DefaultSQL() })
 	case *map[string]string:
 		decodeMap(d, path, target, from, func(string) string { return "" })
+	case *[]string:
+		d.list(path, target, from)
 	case *map[string]any:
 		if table, ok := d.wantTable(path, from); ok {
 			*target, _ = d.free(path, table).(map[string]any)
@@ -111,6 +113,47 @@ func (d *decoder) value(path toml.Key, into reflect.Value, from any) {
 		}
 		d.scalar(path, into, from)
 	}
+}
+
+// list decodes a list of texts, each of which may be a reference.
+func (d *decoder) list(path toml.Key, into *[]string, from any) {
+	elements, ok := from.([]any)
+	if !ok {
+		wrong := wrongValue{want: "a list of texts"}
+		message := wrong.about(describe(from))
+		if text, isText := from.(string); isText && !isReference(text) {
+			message += fmt.Sprintf(" (try [%s])", quote(text))
+		}
+		d.problem(path, message)
+		return
+	}
+	*into = make([]string, len(elements))
+	references := ""
+	for i, from := range elements {
+		text, isText := from.(string)
+		if !isText {
+			wrong := wrongValue{want: "text, which stands in quotes"}
+			d.elementProblem(path, i, wrong.about(describe(from)))
+			continue
+		}
+		if isReference(text) {
+			references = strings.TrimPrefix(references+", "+text, ", ")
+			resolved, err := d.resolve(text)
+			if err != nil {
+				d.elementProblem(path, i, err.Error())
+				continue
+			}
+			text = resolved
+		}
+		(*into)[i] = text
+	}
+	d.note(path, references)
+}
+
+// elementProblem is a problem of a list that is shown at one of its elements.
+func (d *decoder) elementProblem(path toml.Key, n int, message string) {
+	d.bad[path.String()] = true
+	d.problems = append(d.problems, d.cfg.elementProblem(path, n, message))
 }
 
 // decodeMap decodes a table whose keys are names.

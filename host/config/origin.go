@@ -52,7 +52,7 @@ func (c *Config) Origin(key string) Origin {
 // own table fetched through a reference.
 type Value struct {
 	Key    string
-	Value  any // string, bool, int, Size, Duration or what JSON has; nil never
+	Value  any // string, bool, int, Size, Duration, []string or what JSON has; nil never
 	Origin Origin
 
 	path toml.Key
@@ -73,6 +73,8 @@ func (c *Config) appendValues(values []Value, path toml.Key, v reflect.Value) []
 		return c.appendValue(values, path, text)
 	case map[string]any:
 		return c.appendTable(values, path, v)
+	case []string:
+		return c.appendValue(values, path, append([]string{}, v...)) // JSON's null is no list
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -199,6 +201,12 @@ func tomlText(value any) string {
 	switch v := value.(type) {
 	case bool, int, int64:
 		return fmt.Sprint(v)
+	case []string:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = tomlText(v[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {

@@ -147,6 +147,18 @@ func (d *decoder) paths() {
 	c := d.cfg
 	fix("engine.data", &c.Engine.Data)
 	fix("engine.init", &c.Engine.Init)
+	for i, path := range c.Engine.HostPaths {
+		key := toml.Key{"engine", "host_paths"}
+		if d.isBad(key.String()) {
+			break
+		}
+		fixed, err := d.resolvePath(path)
+		if err != nil {
+			d.elementProblem(key, i, err.Error())
+			break
+		}
+		c.Engine.HostPaths[i] = fixed
+	}
 	for _, name := range sortedKeys(c.Engine.Images) {
 		if to := c.Engine.Images[name]; isImagePath(to) {
 			fix(toml.Key{"engine", "images", name}.String(), &to)

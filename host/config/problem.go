@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // Position is a place in a configuration file.
@@ -97,6 +99,11 @@ func (c *Config) Problem(key, message string) Problem {
 		key = from // what the reader finds in the file
 	}
 	return Problem{Position: c.Position(key), Key: key, Message: message}
+}
+
+// elementProblem is a problem of a list, at the place of one of its elements.
+func (c *Config) elementProblem(path toml.Key, n int, message string) Problem {
+	return Problem{Position: c.Position(element(path, n)), Key: path.String(), Message: message}
 }
 
 // Position is where key stands in the file; for a key that the file does not have, the nearest table

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -48,6 +50,7 @@ type scanner struct {
 	at        int // offset of the next byte
 	line      int
 	lineStart int // offset of the line's first byte
+	lists     int // how many lists the next byte is in
 	index     index
 }
 
@@ -124,14 +127,7 @@ func (s *scanner) value(path toml.Key, depth int) {
 	case s.text[s.at] == '"', s.text[s.at] == '\'':
 		s.quoted()
 	case s.skip('['):
-		for s.blank(true); s.at < len(s.text) && !s.skip(']'); s.blank(true) {
-			if before := s.at; !s.skip(',') {
-				s.value(path, depth+1)
-				if s.at == before {
-					return // not a value: a syntax error
-				}
-			}
-		}
+		s.list(path, depth)
 	case s.skip('{'):
 		for s.blank(true); s.at < len(s.text) && !s.skip('}'); s.blank(true) {
 			if before := s.at; !s.skip(',') {
@@ -146,6 +142,33 @@ func (s *scanner) value(path toml.Key, depth int) {
 			s.next()
 		}
 	}
+}
+
+// list scans a list after its bracket. The elements of one that is in no other are recorded by their
+// numbers, from 0.
+func (s *scanner) list(path toml.Key, depth int) {
+	s.lists++
+	defer func() { s.lists-- }()
+	n := 0
+	for s.blank(true); s.at < len(s.text) && !s.skip(']'); s.blank(true) {
+		before := s.at
+		if s.skip(',') {
+			continue
+		}
+		if s.lists == 1 {
+			s.index.keys[element(path, n)] = s.spot()
+			n++
+		}
+		s.value(path, depth+1)
+		if s.at == before {
+			return // not a value: a syntax error
+		}
+	}
+}
+
+// element is where the index has an element of a list.
+func element(path toml.Key, n int) string {
+	return append(slices.Clip(path), strconv.Itoa(n)).String()
 }
 
 // key scans a dotted key, whose parts may be quoted.

@@ -38,6 +38,8 @@ z = true`
 		"plugins.sqlite.path":              {6, 1},
 		"plugins.sqlite.list":              {9, 1},
 		"plugins.sqlite.list.in":           {10, 5},
+		"plugins.sqlite.list.0":            {10, 3},
+		"plugins.sqlite.list.1":            {10, 15},
 		"plugins.sqlite.last":              {12, 1},
 		"array":                            {13, 1},
 		"array.of":                         {13, 1},

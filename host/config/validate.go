@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -246,6 +247,18 @@ func (k *checker) engine() {
 	k.address("engine.listen", k.Engine.Listen)
 	if k.Engine.Metrics != "" {
 		k.address("engine.metrics", k.Engine.Metrics)
+	}
+	for i, path := range k.Engine.HostPaths {
+		var message string
+		switch {
+		case !filepath.IsAbs(path) || filepath.Clean(path) != path:
+			message = quote(path) + " is not an absolute path without \"..\" and trailing slash"
+		case path == "/":
+			message = "\"/\" is all of this machine (name the directories that sandboxes may have)"
+		default:
+			continue
+		}
+		k.problems = append(k.problems, k.elementProblem(toml.Key{"engine", "host_paths"}, i, message))
 	}
 	for _, name := range sortedKeys(k.Engine.Images) {
 		if k.Engine.Images[name] == "" {

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"context"
 	"net"
 	"os"
 
@@ -27,7 +28,7 @@ func (g *guest) answerForJupyter() {
 	if port == "" {
 		port = "44771"
 	}
-	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		return
 	}
