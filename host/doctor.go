@@ -65,7 +65,7 @@ func checkServer(ctx context.Context, cfg *config.Config) []Finding {
 			Fix: fix + ", or name another folder with [engine] data",
 		}}
 	}
-	report, err := engine.Probe(ctx, h.engineOptions())
+	report, err := engine.Probe(ctx, EngineOptions(h.cfg, h.log))
 	if err != nil {
 		return []Finding{{Area: "engine", Name: "probe", Fatal: true, Detail: err.Error()}}
 	}

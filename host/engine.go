@@ -25,8 +25,6 @@ func EngineOptions(cfg *config.Config, log hclog.Logger) engine.Options {
 	return opts
 }
 
-func (h *Host) engineOptions() engine.Options { return EngineOptions(h.cfg, h.log) }
-
 // closeEngineWithin bounds what an engine that stops serving waits for.
 const closeEngineWithin = 15 * time.Second
 

@@ -268,7 +268,7 @@ func newerSchema(t *testing.T, mode string) {
 	func() {
 		h := s.open(t)
 		_, err := h.Writer().Open(t.Context(), sandboxKey(0))
-		want := `plugin "sqlite": ledger.open: unsupported: the ledger's schema is of version 99, this plugin knows 1`
+		want := `plugin "sqlite": ledger.open: unsupported: the ledger's schema is of version 99, this plugin knows `
 		if !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -57,7 +57,7 @@ func (h *Host) connect(ctx context.Context) (*opensandbox.Client, *engine.Engine
 	var eng *engine.Engine
 	if h.cfg.Sandbox.URL == config.Embedded {
 		var err error
-		eng, err = engine.Open(ctx, h.engineOptions())
+		eng, err = engine.Open(ctx, EngineOptions(h.cfg, h.log))
 		if err != nil {
 			return nil, nil, err // it says already what was opened
 		}

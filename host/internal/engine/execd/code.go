@@ -211,8 +211,9 @@ func (s *Server) runBashCell(w http.ResponseWriter, r *http.Request, c *codeCont
 	defer stderr.close()
 	stream := newEventStream(w, s.log)
 	out, errs := newChunks("stdout", stream), newChunks("stderr", stream)
-	stdout.to(out.take)
-	stderr.to(errs.take)
+	opened := make(chan struct{}) // what it prints before waits
+	stdout.to(func(b []byte) { <-opened; out.take(b) })
+	stderr.to(func(b []byte) { <-opened; errs.take(b) })
 	began := time.Now()
 	p, leave, err := s.startRun(c.shell, q.Code, outW, errW)
 	_ = outW.Close()
@@ -223,6 +224,7 @@ func (s *Server) runBashCell(w http.ResponseWriter, r *http.Request, c *codeCont
 	}
 	defer func() { _ = leave.Close() }()
 	stream.open(c.id)
+	close(opened)
 	// What stays in the background says nothing more: a cell ends with its shell.
 	why := c.shell.await(r, p, nil, q.TimeoutMs, false)
 	stdout.flush()
