@@ -4,7 +4,7 @@
 set -euo pipefail
 declare -A packages=(
 	[make]=make [git]=git [gcc]=gcc [wat2wasm]=wabt [sqlite3]=sqlite3
-	[setpriv]=util-linux [useradd]=passwd [pg_ctlcluster]=postgresql [pgbouncer]=pgbouncer [tar]=tar [python3]=python3 [node]=nodejs
+	[setpriv]=util-linux [useradd]=passwd [pg_ctlcluster]=postgresql [pgbouncer]=pgbouncer [tar]=tar [python3]=python3 [pip3]=python3-pip [node]=nodejs [npm]=npm
 )
 missing=()
 for tool in "${!packages[@]}"; do
@@ -18,4 +18,5 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 go version
 go mod download
+scripts/official-clients.sh
 echo "wabt $(wat2wasm --version), sqlite $(sqlite3 --version | cut -d' ' -f1), $(uname -sr)"

@@ -51,6 +51,7 @@ func layers() []layer {
 		{path: "internal/benchratio", stdOnly: true},
 		{path: "internal/house"},
 		{path: "internal/nativeledger", imports: []string{"host/store"}},
+		{path: "internal/officialclients", imports: []string{"host/engine"}},
 		{path: "internal/pgtest"},
 		{path: "internal/testrun", stdOnly: true},
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,7 +33,7 @@ func (q *RunCommandRequest) validate() string {
 	switch {
 	case q.Command != "" && q.Argv != nil:
 		return "command and argv are mutually exclusive"
-	case q.Argv != nil && strings.Join(q.Argv[:min(1, len(q.Argv))], "") == "":
+	case slices.Index(q.Argv, "") == 0, q.Argv != nil && len(q.Argv) == 0:
 		return "argv must begin with the name of a program"
 	case strings.Contains(strings.Join(q.Argv, ""), "\x00"):
 		return "argv must not contain NUL"
