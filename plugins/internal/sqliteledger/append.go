@@ -8,8 +8,8 @@ import (
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
-// manyRows is how many rows the multi-row form of the insert has: beyond 32 SQLite gains little.
-const manyRows = 32
+// manyRows is how many rows the multi-row form of the insert has: beyond 64 SQLite gains nothing.
+const manyRows = 64
 
 // newAppend is the program of an append, over the segments and the entries of a batch: the heads
 // move, or nothing is written.

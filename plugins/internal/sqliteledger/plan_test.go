@@ -77,7 +77,7 @@ func TestPlans(t *testing.T) {
 		"read": {statement: right.Read}, "read first": {statement: right.first(), sorts: "entries without a time"}, "read all": {statement: right.ReadAll},
 		"last": {statement: right.Last, sorts: "the page"}, "last of all": {statement: right.LastAll, sorts: "the page"},
 		"last checkpoint": {statement: right.LastCheckpoint}, "tagged checkpoint": {statement: right.TaggedCheckpoint},
-		"list checkpoints": {statement: right.ListCheckpoints}, "find": {statement: right.FindName},
+		"list checkpoints": {statement: right.ListCheckpoints}, "find": {statement: right.FindName, sorts: "created entries of one id"},
 		"details":        {statement: right.Details(" AND c.name = ? AND c.sandbox_id = ?", fewOnly, ""), sorts: "created entries of one sandbox"},
 		"list":           {statement: listed(t, &abi.ListSandboxesRequest{})},
 		"list name":      {statement: listed(t, &abi.ListSandboxesRequest{Name: "n"})},

@@ -73,10 +73,10 @@ var schema = [...]string{
 var indexes = [...]string{
 	`CREATE INDEX IF NOT EXISTS alineo_host_created ON alineo_events(ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
 	`CREATE INDEX IF NOT EXISTS alineo_host_created_name ON alineo_events(name, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
-	`CREATE INDEX IF NOT EXISTS alineo_host_created_sandbox ON alineo_events(sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
 	`CREATE INDEX IF NOT EXISTS alineo_host_created_run ON alineo_events(` + runOf("") + `) WHERE ` + notOutput + ledgerkit.IsCreated,
-	// SQLite sees that a query about one of these is about the index; an IN of all it would not see through.
-	`CREATE INDEX IF NOT EXISTS alineo_host_marks ON alineo_events(name, sandbox_id, event, ts, id)
+	// What a sandbox is known by, also by its id alone. SQLite sees that a query about one of these is about
+	// the index; an IN of all it would not see through.
+	`CREATE INDEX IF NOT EXISTS alineo_host_marks ON alineo_events(sandbox_id, event, name, ts, id)
  WHERE ` + notOutput + `(` + ledgerkit.IsCreated + ` OR ` + ledgerkit.IsClosed + ` OR ` + ledgerkit.IsCompleted + `)`,
 	`CREATE INDEX IF NOT EXISTS alineo_host_checkpoints ON alineo_events(name, sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCheckpoint,
 }
