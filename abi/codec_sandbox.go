@@ -82,7 +82,9 @@ func (m *ListSandboxesRequest) Unmarshal(src []byte) error {
 }
 
 // AppendTo implements Message.
-func (m *DeleteReply) AppendTo(dst []byte) []byte { return appendUint(dst, 1, m.Rows) }
+func (m *DeleteReply) AppendTo(dst []byte) []byte {
+	return appendBool(appendUint(dst, 1, m.Rows), 2, m.More)
+}
 
 // Unmarshal implements Message.
 func (m *DeleteReply) Unmarshal(src []byte) error {
@@ -92,6 +94,8 @@ func (m *DeleteReply) Unmarshal(src []byte) error {
 		switch r.tag {
 		case 1<<3 | wireVarint:
 			m.Rows = r.varint()
+		case 2<<3 | wireVarint:
+			m.More = r.bool()
 		default:
 			r.skip()
 		}

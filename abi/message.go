@@ -218,7 +218,8 @@ type ListSandboxesRequest struct {
 
 // DeleteReply says how much went.
 type DeleteReply struct {
-	Rows uint64
+	Rows uint64 // entries that this call removed
+	More bool   // the deletion has not ended: ask again
 }
 
 // EnvironmentRequest names one environment.

@@ -90,6 +90,7 @@ func samples() []sample {
 		{"ListSandboxesRequest/limits", &abi.ListSandboxesRequest{Limit: new(uint64(math.MaxUint64)), Before: new(int64(-1)), RunID: nasty, ResourceID: "r", TeamID: "t", Cursor: []byte{0}}},
 		{"DeleteReply/empty", &abi.DeleteReply{}},
 		{"DeleteReply/typical", &abi.DeleteReply{Rows: 128}},
+		{"DeleteReply/more", &abi.DeleteReply{Rows: 20000, More: true}},
 		{"EnvironmentRequest/empty", &abi.EnvironmentRequest{}},
 		{"EnvironmentRequest/typical", &abi.EnvironmentRequest{Name: "node-20"}},
 		{"Environment/empty", &abi.Environment{}},

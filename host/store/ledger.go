@@ -169,7 +169,10 @@ type Ledger interface {
 	GetSandbox(ctx context.Context, key Key) (Details, error)
 	FindSandbox(ctx context.Context, sandboxID string) (Details, error)
 	// DeleteSandbox removes a sandbox's entries and returns how many went; an unknown key is 0. A
-	// driver that had claimed it can't write to it any more (ErrConflict).
+	// driver that had claimed it can't write to it any more (ErrConflict). A store may remove a large
+	// one piece by piece; when that was interrupted, the sandbox can't be claimed (ErrConflict), what
+	// is left of it is in no segment, and the next DeleteSandbox removes that. The count is then of
+	// what went until the error.
 	DeleteSandbox(ctx context.Context, key Key) (uint64, error)
 
 	Environments

@@ -42,7 +42,7 @@ func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 		return nil, err
 	}
 	pair := ledgerkit.Key(req.Key)
-	reply, err := db.Write(alineo.Query(l.sql.claim, pair...), alineo.Query(l.sql.stand, pair...))
+	reply, err := db.Write(alineo.Query(l.sql.claim, pair...).Expect(1, abi.CodeConflict, ledgerkit.Unfinished), alineo.Query(l.sql.stand, pair...))
 	if err != nil {
 		return nil, err
 	}

@@ -16,13 +16,13 @@ func maintenanceSQL(in func(string) string, inText string) ledgerkit.Maintenance
   UNION ALL
   SELECT n.name, n.sandbox_id FROM known CROSS JOIN LATERAL (SELECT e.name, e.sandbox_id FROM {}alineo_events e
    WHERE (e.name, e.sandbox_id) > (known.name, known.sandbox_id) ORDER BY e.name, e.sandbox_id LIMIT 1) n)
- SELECT k.name, k.sandbox_id, coalesce(h.epoch, 0), coalesce(h.hash, ''), coalesce(h.segment_id, ''), coalesce(h.entries, 0), coalesce(h.max_ts, 0)
- FROM (SELECT name, sandbox_id FROM known UNION SELECT name, sandbox_id FROM {}alineo_host_heads WHERE entries > 0) k
+ SELECT k.name, k.sandbox_id, coalesce(h.epoch, 0), coalesce(h.hash, ''), CASE WHEN h.hash <> '' THEN h.segment_id ELSE '' END, coalesce(h.entries, 0), coalesce(h.max_ts, 0)
+ FROM (SELECT name, sandbox_id FROM known UNION SELECT name, sandbox_id FROM {}alineo_host_heads h WHERE entries > 0 OR ` + isDeleting + `) k
  LEFT JOIN {}alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
  WHERE (k.name COLLATE "C", k.sandbox_id COLLATE "C") > ($1, $2)
  ORDER BY k.name COLLATE "C", k.sandbox_id COLLATE "C" LIMIT $3`),
 		Segments: in(`SELECT first_id, last_id, segment_id, previous, hash, leaves FROM {}alineo_host_segments
- WHERE name = $1 AND sandbox_id = $2 AND last_id > $3 ORDER BY last_id LIMIT $4`),
+ WHERE name = $1 AND sandbox_id = $2 AND last_id > $3 AND NOT EXISTS (SELECT 1 ` + headOf + ` AND ` + isDeleting + `) ORDER BY last_id LIMIT $4`),
 		Tombstones: in(`SELECT name, sandbox_id, entries, hash, deleted_at FROM {}alineo_host_tombstones
  WHERE (name COLLATE "C", sandbox_id COLLATE "C") > ($1, $2)
  ORDER BY name COLLATE "C", sandbox_id COLLATE "C" LIMIT $3`),

@@ -157,23 +157,3 @@ func (l *ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error
 	}
 	return l.GetSandbox(&abi.SandboxRequest{Key: abi.SandboxKey{Name: name.String(), SandboxID: req.SandboxID}})
 }
-
-// DeleteSandbox removes a sandbox and leaves a tombstone.
-func (l *ledger) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error) {
-	if err := l.ensure(); err != nil {
-		return nil, err
-	}
-	pair := ledgerkit.Key(req.Key)
-	// The head first: an append that is under way is waited for, and one that comes later is refused.
-	done, err := db.Write(
-		alineo.Statement(l.sql.lockHead, pair...),
-		alineo.Statement(l.sql.tombstone, pair...),
-		alineo.Statement(l.sql.deleteEvents, pair...),
-		alineo.Statement(l.sql.deleteSegments, pair...),
-		alineo.Statement(l.sql.resetHead, pair...),
-	)
-	if err != nil {
-		return nil, err
-	}
-	return &abi.DeleteReply{Rows: done.Steps[2].Affected}, nil
-}

@@ -19,9 +19,8 @@ type statements struct {
 	segment, segmentMany, applied                               string
 	read, horizon, readAll, last, lastAll                       string
 	lastCheckpoint, taggedCheckpoint, listCheckpoints, findName string
-	lockHead, tombstone, deleteEvents                           string
-	deleteSegments, resetHead                                   string
 
+	remove       deleteSQL
 	environments ledgerkit.EnvironmentSQL
 	maintenance  ledgerkit.MaintenanceSQL
 
@@ -67,7 +66,7 @@ func newStatements(schemaName string) statements {
 
 		claim: in(`INSERT INTO {}alineo_host_heads AS h (name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES ($1, $2, 1, '', '', 0, 0)
- ON CONFLICT (name, sandbox_id) DO UPDATE SET epoch = h.epoch + 1
+ ON CONFLICT (name, sandbox_id) DO UPDATE SET epoch = h.epoch + 1 WHERE NOT (` + isDeleting + `)
  RETURNING epoch, segment_id, hash`),
 
 		// The base table, not the head, says where a ledger stands: others may have written to it.
@@ -133,18 +132,7 @@ func newStatements(schemaName string) statements {
 
 		findName: in(`SELECT name FROM {}alineo_events WHERE sandbox_id = $1 AND ` + ledgerkit.IsCreated + ` ORDER BY ts DESC, id DESC LIMIT 1`),
 
-		lockHead: in(`SELECT 1 FROM {}alineo_host_heads WHERE name = $1 AND sandbox_id = $2 FOR UPDATE`),
-		tombstone: in(`INSERT INTO {}alineo_host_tombstones AS t (name, sandbox_id, entries, hash, deleted_at)
- SELECT $1, $2, n, coalesce((SELECT hash FROM {}alineo_host_heads WHERE name = $1 AND sandbox_id = $2), ''),
-  floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
- FROM (SELECT count(*) AS n FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2) counted WHERE n > 0
- ON CONFLICT (name, sandbox_id) DO UPDATE SET
-  entries = t.entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`),
-		deleteEvents:   in(`DELETE FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2`),
-		deleteSegments: in(`DELETE FROM {}alineo_host_segments WHERE name = $1 AND sandbox_id = $2`),
-		// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.
-		resetHead: in(`UPDATE {}alineo_host_heads SET epoch = epoch + 1, segment_id = '', hash = '', max_ts = 0, entries = 0
- WHERE name = $1 AND sandbox_id = $2`),
+		remove: newDeleteSQL(in),
 
 		maintenance: maintenanceSQL(in, inText),
 

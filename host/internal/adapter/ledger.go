@@ -216,14 +216,33 @@ func (l *Ledger) FindSandbox(ctx context.Context, sandboxID string) (store.Detai
 	return details, nil
 }
 
-// DeleteSandbox removes a sandbox's entries.
+// DeleteSandbox removes a sandbox's entries, in as many calls as the guest takes.
 func (l *Ledger) DeleteSandbox(ctx context.Context, key store.Key) (uint64, error) {
-	var reply abi.DeleteReply
-	err := l.guest.Call(ctx, abi.OpLedgerDeleteSandbox, &abi.SandboxRequest{Key: wireKey(key)}, nil, &reply)
-	if err != nil {
-		return 0, fmt.Errorf("deleting ledger of %s: %w", key, mapError(err))
+	const op = abi.OpLedgerDeleteSandbox
+	// A guest whose answers never end is held to be broken when it has removed nothing for so long.
+	const mostEmpty = 10_000
+	removed, empty := uint64(0), 0
+	for {
+		var reply abi.DeleteReply
+		err := l.guest.Call(ctx, op, &abi.SandboxRequest{Key: wireKey(key)}, nil, &reply)
+		if err == nil && reply.Rows > maxNumber-removed {
+			err = l.brokenf(op, "the plugin says that it removed %d entries", reply.Rows)
+		}
+		if err == nil && reply.More && reply.Rows == 0 {
+			if empty++; empty == mostEmpty {
+				err = l.brokenf(op, "the plugin says that there is more to delete, and removes no entries")
+			}
+		}
+		if err != nil {
+			if removed > 0 {
+				return removed, fmt.Errorf("deleting ledger of %s, of which %d entries have gone: %w", key, removed, mapError(err))
+			}
+			return 0, fmt.Errorf("deleting ledger of %s: %w", key, mapError(err))
+		}
+		if removed += reply.Rows; !reply.More {
+			return removed, nil
+		}
 	}
-	return reply.Rows, nil
 }
 
 // Close closes the guest.

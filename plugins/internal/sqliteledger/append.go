@@ -43,7 +43,7 @@ func (l *Ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 		return nil, err
 	}
 	pair := ledgerkit.Key(req.Key)
-	reply, err := l.tables.Write(alineo.Query(l.sql.Claim, pair...), alineo.Query(l.sql.Stand, pair...))
+	reply, err := l.tables.Write(alineo.Query(l.sql.Claim, pair...).Expect(1, abi.CodeConflict, ledgerkit.Unfinished), alineo.Query(l.sql.Stand, pair...))
 	if err != nil {
 		return nil, err
 	}

@@ -164,21 +164,3 @@ func (l *Ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error
 	}
 	return l.GetSandbox(&abi.SandboxRequest{Key: abi.SandboxKey{Name: name.String(), SandboxID: req.SandboxID}})
 }
-
-// DeleteSandbox removes a sandbox and leaves a tombstone.
-func (l *Ledger) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error) {
-	if err := l.tables.ensure(); err != nil {
-		return nil, err
-	}
-	pair := ledgerkit.Key(req.Key)
-	done, err := l.tables.Write(
-		alineo.Statement(l.sql.Tombstone, pair...),
-		alineo.Statement(l.sql.DeleteEvents, pair...),
-		alineo.Statement(l.sql.DeleteSegments, pair...),
-		alineo.Statement(l.sql.ResetHead, pair...),
-	)
-	if err != nil {
-		return nil, err
-	}
-	return &abi.DeleteReply{Rows: done.Steps[1].Affected}, nil
-}

@@ -21,14 +21,14 @@ const columns = `id, sandbox_id, name, CAST(step_idx AS INTEGER) AS step_idx, CA
 // Statements are the ledger's, where they run with parameters of their own. They are a value so that
 // a test can put a wrong one in.
 type Statements struct {
-	Claim, Stand, Head                                 string
-	Advance, Insert, Segment, Applied                  string
-	Read, Timeless, ReadAll, Last, LastAll             string
-	LastCheckpoint, TaggedCheckpoint, ListCheckpoints  string
-	FindName                                           string
-	Tombstone, DeleteEvents, DeleteSegments, ResetHead string
-	Environments                                       ledgerkit.EnvironmentSQL
-	Maintenance                                        ledgerkit.MaintenanceSQL
+	Claim, Stand, Head                                string
+	Advance, Insert, Segment, Applied                 string
+	Read, Timeless, ReadAll, Last, LastAll            string
+	LastCheckpoint, TaggedCheckpoint, ListCheckpoints string
+	FindName                                          string
+	Delete                                            DeleteSQL
+	Environments                                      ledgerkit.EnvironmentSQL
+	Maintenance                                       ledgerkit.MaintenanceSQL
 	// Details sums up sandboxes by their first created entries c: more conditions, the order and what
 	// follows it.
 	Details func(where, order, end string) string
@@ -52,7 +52,7 @@ func Standard() Statements {
 	return Statements{
 		Claim: `INSERT INTO alineo_host_heads(name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES (?, ?, 1, x'', x'', 0, 0)
- ON CONFLICT(name, sandbox_id) DO UPDATE SET epoch = epoch + 1
+ ON CONFLICT(name, sandbox_id) DO UPDATE SET epoch = epoch + 1 WHERE NOT (` + strings.ReplaceAll(isDeleting, "h.", "") + `)
  RETURNING epoch, segment_id, hash`,
 
 		// The base table, not the head, says where a ledger stands: others may have written to it.
@@ -106,17 +106,7 @@ func Standard() Statements {
 		FindName: `SELECT name FROM alineo_events WHERE sandbox_id = ? AND ` + notOutput + ledgerkit.IsCreated + ` AND ` + isTimed + `
  ORDER BY ts DESC, id DESC LIMIT 1`,
 
-		Tombstone: `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
- SELECT ?1, ?2, n, coalesce((SELECT hash FROM alineo_host_heads WHERE name = ?1 AND sandbox_id = ?2), x''),
-  CAST(unixepoch('subsec') * 1000 AS INTEGER)
- FROM (SELECT count(*) AS n FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2) WHERE n > 0
- ON CONFLICT(name, sandbox_id) DO UPDATE SET
-  entries = entries + excluded.entries, hash = excluded.hash, deleted_at = excluded.deleted_at`,
-		DeleteEvents:   `DELETE FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
-		DeleteSegments: `DELETE FROM alineo_host_segments WHERE name = ? AND sandbox_id = ?`,
-		// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.
-		ResetHead: `UPDATE alineo_host_heads SET epoch = epoch + 1, segment_id = x'', hash = x'', max_ts = 0, entries = 0
- WHERE name = ? AND sandbox_id = ?`,
+		Delete: deleteSQL(),
 
 		Environments: ledgerkit.EnvironmentSQL{
 			Get:  `SELECT ` + ledgerkit.EnvironmentColumns + ` FROM alineo_environments WHERE name = ?`,
@@ -135,13 +125,13 @@ func Standard() Statements {
   SELECT e.name, e.sandbox_id FROM known CROSS JOIN alineo_events e WHERE e.id = (SELECT n.id FROM alineo_events n
    WHERE (n.name, n.sandbox_id) > (+known.name, +known.sandbox_id) ORDER BY n.name, n.sandbox_id, n.ts, n.id LIMIT 1)
   LIMIT ?3)
- SELECT k.name, k.sandbox_id, coalesce(epoch, 0), coalesce(hash, x''), coalesce(segment_id, x''), coalesce(entries, 0), coalesce(max_ts, 0)
- FROM (SELECT name, sandbox_id FROM known UNION SELECT * FROM (SELECT name, sandbox_id FROM alineo_host_heads
-   WHERE (name, sandbox_id) > (?1, ?2) AND entries > 0 ORDER BY name, sandbox_id LIMIT ?3)) k
+ SELECT k.name, k.sandbox_id, coalesce(epoch, 0), coalesce(hash, x''), CASE WHEN hash <> x'' THEN segment_id ELSE x'' END, coalesce(entries, 0), coalesce(max_ts, 0)
+ FROM (SELECT name, sandbox_id FROM known UNION SELECT * FROM (SELECT name, sandbox_id FROM alineo_host_heads h
+   WHERE (name, sandbox_id) > (?1, ?2) AND (entries > 0 OR ` + isDeleting + `) ORDER BY name, sandbox_id LIMIT ?3)) k
  LEFT JOIN alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
  ORDER BY k.name, k.sandbox_id LIMIT ?3`,
 			Segments: `SELECT first_id, last_id, segment_id, previous, hash, leaves FROM alineo_host_segments
- WHERE name = ? AND sandbox_id = ? AND last_id > ? ORDER BY last_id LIMIT ?`,
+ WHERE name = ?1 AND sandbox_id = ?2 AND last_id > ?3 AND NOT EXISTS (SELECT 1 ` + headOf + ` AND ` + isDeleting + `) ORDER BY last_id LIMIT ?4`,
 			Tombstones: `SELECT name, sandbox_id, entries, hash, deleted_at FROM alineo_host_tombstones
  WHERE (name, sandbox_id) > (?, ?) ORDER BY name, sandbox_id LIMIT ?`,
 			// A time that is none counts as an entry without one.

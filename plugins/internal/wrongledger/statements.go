@@ -136,9 +136,9 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
 	case "segments/list": // takes no notice of who is behind it in a batch
 		sql.Segment = replaced(sql.Segment, "max(id) - ?, max(id) - ? - ? + 1", "max(id) - ? * 0, max(id) - ? * 0 - ? + 1")
 	case "tombstones/list": // does not say when
-		sql.Tombstone = replaced(sql.Tombstone, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", "0")
+		sql.Delete.Tombstone = replaced(sql.Delete.Tombstone, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", "0")
 	case "tombstones/again": // knows the last deletion only
-		sql.Tombstone = replaced(sql.Tombstone, "entries + excluded.entries", "excluded.entries")
+		sql.Delete.Tombstone = replaced(sql.Delete.Tombstone, "entries + excluded.entries", "excluded.entries")
 	case "usage/foreign": // knows the new spelling only
 		sql.Maintenance.Usage = replaced(sql.Maintenance.Usage, ledgerkit.IsCreated, "event = 'sandbox.created'")
 	case "environment/round-trip": // changes an image's name
