@@ -89,6 +89,8 @@ type Client struct {
 	log   hclog.Logger
 	slots *semaphore.Weighted // nil: no limit; first come, first served
 
+	builds builds
+
 	quit context.Context //nolint:containedctx // ends with Close, for those who wait for a slot
 	stop context.CancelCauseFunc
 
@@ -170,27 +172,6 @@ func (c *Client) acquire(ctx context.Context) (release func(), err error) {
 		return nil, fmt.Errorf("waiting for one of %d sandboxes to be closed: %w", c.opts.MaxConcurrency, context.Cause(ctx))
 	}
 	return sync.OnceFunc(func() { c.slots.Release(1) }), nil
-}
-
-// ListSandboxes lists the ledger's sandboxes, newest first.
-func (c *Client) ListSandboxes(ctx context.Context, opts store.ListOptions) (store.DetailsPage, error) {
-	return c.store.ListSandboxes(ctx, opts)
-}
-
-// GetSandbox sums up one sandbox's ledger, or returns store.ErrNotFound.
-func (c *Client) GetSandbox(ctx context.Context, key store.Key) (store.Details, error) {
-	return c.store.GetSandbox(ctx, key)
-}
-
-// FindSandbox is GetSandbox by id alone.
-func (c *Client) FindSandbox(ctx context.Context, sandboxID string) (store.Details, error) {
-	return c.store.FindSandbox(ctx, sandboxID)
-}
-
-// DeleteSandbox removes a sandbox's entries from the ledger and returns how many there were. The
-// sandbox itself, if it still runs, is not touched.
-func (c *Client) DeleteSandbox(ctx context.Context, key store.Key) (uint64, error) {
-	return c.store.DeleteSandbox(ctx, key)
 }
 
 // unwritten reports whether an entry is known not to be in the ledger.

@@ -39,6 +39,9 @@ func (c *Client) Create(ctx context.Context, opts CreateOptions) (*Handle, error
 	if err != nil {
 		return nil, &Error{Op: opCreate, Err: err}
 	}
+	if err := checkPolicy(opts.NetworkPolicy); err != nil {
+		return nil, &Error{Op: opCreate, Err: err}
+	}
 	if len(opts.Entrypoint) == 0 {
 		opts.Entrypoint = []string{"tail", "-f", "/dev/null"}
 	}
@@ -52,16 +55,21 @@ func (c *Client) Create(ctx context.Context, opts CreateOptions) (*Handle, error
 	}
 	metadata := map[string]string{}
 	maps.Copy(metadata, opts.Metadata)
+	identity := identity{opts.RunID, opts.ResourceID, opts.TeamID}
 	return c.launch(ctx, launch{
 		op: opCreate,
 		request: opensandbox.CreateRequest{
 			Image: image, Entrypoint: opts.Entrypoint, Timeout: lifetime,
 			ResourceLimits: resources.limits(), Env: opts.Env, Metadata: metadata,
+			NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
+			Volumes: opts.Volumes, Platform: opts.Platform, Extensions: opts.Extensions,
 		},
-		name: opts.Name, shell: opts.Shell, hooks: opts.Hooks, resources: resources,
-		runID: opts.RunID,
+		name: opts.Name, shell: opts.Shell, hooks: opts.Hooks, resources: resources, identity: identity,
 		created: func(id string) any {
-			return createdPayload{SandboxID: id, Resources: resources, RunID: opts.RunID, ResourceID: opts.ResourceID, TeamID: opts.TeamID}
+			return createdPayload{
+				SandboxID: id, Resources: resources, identity: identity,
+				NetworkPolicy: opts.NetworkPolicy, CredentialProxy: opts.CredentialProxy,
+			}
 		},
 	})
 }
@@ -84,25 +92,32 @@ type launch struct {
 	from      string // id of the sandbox that is resumed
 	request   opensandbox.CreateRequest
 	created   func(sandboxID string) any // payload of sandbox.created
-	runID     string
+	identity  identity
 	name      string
+	prefix    string // of the name that it gets from its id when name is empty; default sandbox-
 	shell     string
 	resources Resources
 	hooks     *Hooks
 	replay    *replay
-	after     int64 // seq of the last exec before its first
+	after     int64  // seq of the last exec before its first
+	slot      func() // gives back the right to it, when that was acquired already
 }
 
 // launch makes a sandbox and hands out the handle only when the ledger has it.
 func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
 	done, err := c.begin()
 	if err != nil {
+		if l.slot != nil {
+			l.slot()
+		}
 		return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
 	}
 	defer done()
-	release, err := c.acquire(ctx)
-	if err != nil {
-		return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
+	release := l.slot
+	if release == nil {
+		if release, err = c.acquire(ctx); err != nil {
+			return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
+		}
 	}
 	box, err := c.make(ctx, &l, release)
 	if err != nil {
@@ -135,7 +150,7 @@ func (c *Client) failed(l *launch, id string, err error) error {
 func (c *Client) make(ctx context.Context, l *launch, release func()) (*opensandbox.Sandbox, error) {
 	label := uuid.NewString()
 	l.request.Metadata[createLabel] = label
-	l.request.Metadata["runId"] = l.runID
+	l.request.Metadata["runId"] = l.identity.RunID
 	type answer struct {
 		box *opensandbox.Sandbox
 		err error
@@ -198,6 +213,22 @@ func (c *Client) sweep(ctx context.Context, label string, failure error) error {
 	return nil
 }
 
+// autoName returns the name of a sandbox that was not given one.
+func autoName(prefix, id string) string {
+	if prefix == "" {
+		prefix = "sandbox-"
+	}
+	const digits = 8
+	return prefix + id[:min(digits, len(id))]
+}
+
+func credentialProxy(wanted bool) *opensandbox.CredentialProxy {
+	if !wanted {
+		return nil
+	}
+	return &opensandbox.CredentialProxy{Enabled: true}
+}
+
 // admit waits for a sandbox and records it. What it returns is ready.
 func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox, release func()) (*Handle, error) {
 	if err := c.awaitRunning(ctx, box); err != nil {
@@ -207,7 +238,7 @@ func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox,
 		return nil, err
 	}
 	if l.name == "" {
-		l.name = "sandbox-" + box.ID[:min(8, len(box.ID))]
+		l.name = autoName(l.prefix, box.ID)
 	}
 	stream, err := c.opts.Ledger.Open(ctx, store.Key{Name: l.name, SandboxID: box.ID})
 	if err != nil {
@@ -224,8 +255,8 @@ func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox,
 		return nil, err
 	}
 	handle := c.newHandle(l, box.ID, stream, release)
-	if l.op == opResume {
-		return handle, nil // the reference's resume does not call the hook
+	if l.op == opResume || l.op == opRestore || l.op == opFork {
+		return handle, nil // the reference does not call the hook for those
 	}
 	if err := guard("SandboxCreated", func() { l.hooks.created(box.ID, l.name) }); err != nil {
 		c.writeOff(ctx, stream)

@@ -23,8 +23,13 @@ var (
 	ErrDivergence = errors.New("the run differs from the ledger")
 	// ErrTruncated: a reader of output came after the text that it wanted had been let go.
 	ErrTruncated = errors.New("output was not kept in full")
-	// ErrCommandTooLong: the command does not fit into a request. Write it to a file and run that.
-	ErrCommandTooLong = errors.New("command is too long")
+	// ErrPaused: the sandbox's processes are frozen. Unpause it first.
+	ErrPaused = errors.New("the sandbox is paused; unpause it first")
+	// ErrNoFork: the handle does not know the sandbox's resources, so none can be made like it. Connect
+	// with them.
+	ErrNoFork = errors.New("fork is not supported on this sandbox")
+	// ErrLimit: more sandboxes would have to be open at once than MaxConcurrency allows.
+	ErrLimit = errors.New("too many open sandboxes")
 	// ErrStreamLost is opensandbox.ErrStreamLost: how the command ended is not known.
 	ErrStreamLost = opensandbox.ErrStreamLost
 )

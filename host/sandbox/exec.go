@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -13,10 +14,6 @@ import (
 )
 
 const opExec = "exec"
-
-// maxCommand is the size in bytes of the longest command line that is sent: Linux takes 128 KiB in
-// one argument, and it is passed on once with quotes.
-const maxCommand = 100 << 10
 
 // Reasons in exec.completed, for commands that did not end by themselves.
 const (
@@ -40,20 +37,39 @@ type Result struct {
 	Canceled  bool // the context ended, or the handle was closed, before the command
 	Truncated bool // Stdout or Stderr was longer than what is kept
 	Replayed  bool // from the ledger: nothing ran
+	// Exception is what code ended with; ExitCode is 1 then. The ledger's answers don't have it.
+	Exception *Exception
 }
 
 // Exec is a command in a sandbox, running or ended. It is safe for concurrent use.
 type Exec struct {
 	h       *Handle
 	seq     int64
-	command string
+	command string // or code
 	opts    ExecOptions
+	work    work
 
 	stdout, stderr *spool
+	events         chan *Event // nil unless the caller asked for them
+	left           chan struct{}
+	leave          func() // closes left
 	cancel         context.CancelCauseFunc
 	done           chan struct{}
 	result         *Result // set when done is closed, as err is
 	err            error
+}
+
+// work is what is peculiar to one kind of exec.
+type work struct {
+	spec ledger.ExecSpec
+	// started returns exec.started's payload.
+	started func(seq int64, digest string) ([]byte, error)
+	// stream does it, from the time when exec.started is in the ledger. The error is the ledger's, or that
+	// of not getting to a stream at all.
+	stream func(ctx context.Context, x *Exec) (ending, error)
+	live   bool // it is never answered from the ledger
+	// before, when it is set, has a look at an exec that is about to start.
+	before func(x *Exec) error
 }
 
 // Exec starts a command and returns at once; Wait waits for it. The calls' order is their position
@@ -62,13 +78,28 @@ type Exec struct {
 // When ctx ends, the command is interrupted in the sandbox, and Wait returns some seconds later at
 // most with ctx's error, and with the result if the sandbox told how it ended.
 //
-// An error of Exec itself means that the command was not sent: the handle is closed, the ledger does
-// not take the start, the options are wrong, or, with a *DivergenceError, this is not what the
-// ledger has at this position; that position is then still to be taken.
+// An error of Exec itself means that the command was not sent: the handle is closed, the sandbox is
+// paused, the ledger does not take the start, the options are wrong, or, with a *DivergenceError, this
+// is not what the ledger has at this position; that position is then still to be taken.
 func (h *Handle) Exec(ctx context.Context, command string, opts ExecOptions) (*Exec, error) {
 	if opts.Shell == "" {
 		opts.Shell = h.shell
 	}
+	w := work{
+		spec: ledger.ExecSpec{Kind: ledger.KindExec, Command: command, Cwd: opts.Cwd, Env: opts.Env, Shell: opts.Shell},
+		started: func(seq int64, digest string) ([]byte, error) {
+			return startedPayload("cmd", command, seq, nil, digest)
+		},
+		stream: runCommand,
+	}
+	if opts.Background {
+		w.stream = runJob
+	}
+	return h.begin(ctx, opts, w)
+}
+
+// begin gives an exec its position, and answers it from the ledger or starts it.
+func (h *Handle) begin(ctx context.Context, opts ExecOptions, w work) (*Exec, error) {
 	if opts.ResultBytes <= 0 {
 		opts.ResultBytes = h.c.opts.ResultBytes
 	}
@@ -82,21 +113,35 @@ func (h *Handle) Exec(ctx context.Context, command string, opts ExecOptions) (*E
 		return nil, h.fail(opExec, err)
 	}
 	seq := h.seq + 1
-	spec := ledger.ExecSpec{Kind: ledger.KindExec, Command: command, Cwd: opts.Cwd, Env: opts.Env, Shell: opts.Shell}
-	recorded, err := h.replay.take(h, seq, spec)
-	if err != nil {
-		return nil, err
+	var recorded *ledger.Exec
+	if !w.live {
+		var err error
+		if recorded, err = h.replay.take(h, seq, w.spec); err != nil {
+			return nil, err
+		}
+	}
+	exec := &Exec{
+		h: h, seq: seq, command: w.spec.Command, opts: opts, work: w, done: make(chan struct{}),
+		stdout: newSpool(opts.ResultBytes), stderr: newSpool(opts.ResultBytes), left: make(chan struct{}),
+	}
+	if recorded == nil && w.before != nil {
+		if err := w.before(exec); err != nil {
+			return nil, err
+		}
 	}
 	h.seq = seq
-	exec := &Exec{
-		h: h, seq: seq, command: command, opts: opts, done: make(chan struct{}),
-		stdout: newSpool(opts.ResultBytes), stderr: newSpool(opts.ResultBytes),
+	exec.leave = sync.OnceFunc(func() { close(exec.left) })
+	if opts.Events {
+		exec.events = make(chan *Event, maxEvents)
 	}
 	if recorded != nil {
 		exec.replayed(recorded)
 		return exec, nil
 	}
-	if err := exec.start(ctx, spec); err != nil {
+	if err := h.ready(); err != nil { // the position is taken all the same, as the reference has it
+		return nil, exec.fail(err)
+	}
+	if err := exec.start(ctx); err != nil {
 		return nil, exec.fail(err)
 	}
 	return exec, nil
@@ -112,15 +157,11 @@ func (h *Handle) Run(ctx context.Context, command string, opts ExecOptions) (*Re
 }
 
 // start puts exec.started on its way into the ledger and the rest behind it.
-func (x *Exec) start(ctx context.Context, spec ledger.ExecSpec) error {
-	line, err := commandLine(x.opts.Shell, x.command)
-	if err != nil {
+func (x *Exec) start(ctx context.Context) error {
+	if err := x.opts.check(&x.work.spec); err != nil {
 		return err
 	}
-	if x.opts.Timeout < 0 {
-		return fmt.Errorf("%w: the timeout %s is negative", ErrInvalid, x.opts.Timeout)
-	}
-	payload, err := startedPayload(x.command, x.seq, x.h.c.opts.DigestKey.Digest(spec))
+	payload, err := x.work.started(x.seq, x.h.c.opts.DigestKey.Digest(x.work.spec))
 	if err != nil {
 		return err
 	}
@@ -142,7 +183,7 @@ func (x *Exec) start(ctx context.Context, spec ledger.ExecSpec) error {
 	x.cancel = cancel
 	h.running[x] = struct{}{}
 	h.execs.Go(func() {
-		x.run(runCtx, ticket, line)
+		x.run(runCtx, ticket)
 		cancel(nil)
 		h.mu.Lock()
 		delete(h.running, x)
@@ -152,26 +193,31 @@ func (x *Exec) start(ctx context.Context, spec ledger.ExecSpec) error {
 	return nil
 }
 
+// check refuses what could not be run, or not as it is meant.
+func (o *ExecOptions) check(spec *ledger.ExecSpec) error {
+	switch {
+	case strings.TrimSpace(spec.Command) == "":
+		return fmt.Errorf("%w: the command is empty", ErrInvalid)
+	case strings.ContainsRune(spec.Command, 0) || strings.ContainsRune(spec.Shell, 0):
+		return fmt.Errorf("%w: the command has a zero byte", ErrInvalid)
+	case !utf8.ValidString(spec.Command) || !utf8.ValidString(spec.Shell):
+		return fmt.Errorf("%w: the command is not UTF-8, and would be changed on its way", ErrInvalid)
+	case o.Timeout < 0:
+		return fmt.Errorf("%w: the timeout %s is negative", ErrInvalid, o.Timeout)
+	case o.GID != nil && o.UID == nil:
+		return fmt.Errorf("%w: a group needs a user", ErrInvalid)
+	}
+	return nil
+}
+
 // commandLine makes one line for the shell that execd runs, which becomes the wanted shell. The
 // command's standard input stays what it is.
-func commandLine(shell, command string) (string, error) {
-	switch {
-	case strings.TrimSpace(command) == "":
-		return "", fmt.Errorf("%w: the command is empty", ErrInvalid)
-	case strings.ContainsRune(command, 0) || strings.ContainsRune(shell, 0):
-		return "", fmt.Errorf("%w: the command has a zero byte", ErrInvalid)
-	case !utf8.ValidString(command) || !utf8.ValidString(shell):
-		return "", fmt.Errorf("%w: the command is not UTF-8, and would be changed on its way", ErrInvalid)
-	}
+func commandLine(shell, command string) string {
 	option := " -c "
 	if command[0] == '-' || command[0] == '+' {
 		option = " -c -- " // else it would be taken for options
 	}
-	line := "exec " + quote(shell) + option + quote(command)
-	if len(line) > maxCommand {
-		return "", fmt.Errorf("%w: %d bytes with its quotes, and %d fit; write it to a file and run that", ErrCommandTooLong, len(line), maxCommand)
-	}
-	return line, nil
+	return "exec " + quote(shell) + option + quote(command)
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -189,6 +235,7 @@ func (x *Exec) replayed(recorded *ledger.Exec) {
 		}
 		out.spool.end(nil)
 	}
+	x.replayedEvents(recorded)
 	x.result = x.newResult(recorded.ExitCode, "")
 	x.result.Replayed = true
 	x.result.TimedOut = recorded.Reason == reasonTimeout
@@ -219,6 +266,15 @@ func (x *Exec) verdict() error {
 
 func (x *Exec) fail(err error) error {
 	return &Error{Op: opExec, SandboxID: x.h.id, Seq: x.seq, Err: err}
+}
+
+// Pipe writes what the command prints to its standard output to w, as it comes, and returns when
+// there is no more of it: nil when the command has ended, whatever its exit code.
+func (x *Exec) Pipe(w io.Writer) error {
+	out := x.Stdout()
+	defer func() { _ = out.Close() }() // always nil
+	_, err := io.Copy(w, out)
+	return err
 }
 
 // Seq returns the exec's position, from 1.

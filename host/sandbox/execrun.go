@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -24,12 +26,13 @@ type ending struct {
 	signal   string
 	timedOut bool
 	canceled bool
-	err      error // why it is not known
+	failure  *Exception // of code
+	err      error      // why it is not known
 }
 
 // run is the life of a command that has its place in the ledger.
-func (x *Exec) run(ctx context.Context, start *ledger.Ticket, line string) {
-	end, err := x.stream(ctx, start, line)
+func (x *Exec) run(ctx context.Context, start *ledger.Ticket) {
+	end, err := x.carry(ctx, start)
 	if err == nil {
 		err = end.err
 	}
@@ -38,12 +41,15 @@ func (x *Exec) run(ctx context.Context, start *ledger.Ticket, line string) {
 	}
 	x.stdout.end(err)
 	x.stderr.end(err)
+	if x.events != nil {
+		close(x.events)
+	}
 	if err != nil || !end.known {
 		x.err = err
 		return
 	}
 	result := x.newResult(end.exitCode, end.signal)
-	result.TimedOut, result.Canceled = end.timedOut, end.canceled
+	result.TimedOut, result.Canceled, result.Exception = end.timedOut, end.canceled, end.failure
 	reason := ""
 	switch {
 	case end.timedOut:
@@ -71,9 +77,9 @@ func (x *Exec) run(ctx context.Context, start *ledger.Ticket, line string) {
 	x.err = x.verdict()
 }
 
-// stream sends the command and carries its output into the ledger and on to its readers. The error
-// is the ledger's, or that of not getting to a stream at all.
-func (x *Exec) stream(ctx context.Context, start *ledger.Ticket, line string) (ending, error) {
+// carry does the work and carries its output into the ledger and on to its readers. The error is the
+// ledger's, or that of not getting to a stream at all.
+func (x *Exec) carry(ctx context.Context, start *ledger.Ticket) (ending, error) {
 	if start != nil {
 		if err := x.h.noted(start.Wait(ctx)); err != nil {
 			return ending{}, err
@@ -89,12 +95,54 @@ func (x *Exec) stream(ctx context.Context, start *ledger.Ticket, line string) (e
 		defer late.Stop()
 	}
 	// Whoever no longer waits for the command need not be waited for either.
-	defer context.AfterFunc(ctx, func() { x.stdout.rush(); x.stderr.rush() })()
+	defer context.AfterFunc(ctx, func() { x.stdout.rush(); x.stderr.rush(); x.leave() })()
+	return x.work.stream(ctx, x)
+}
 
+// runCommand runs a command on one connection.
+func runCommand(ctx context.Context, x *Exec) (ending, error) {
+	request, clean, err := x.request(ctx)
+	if err != nil {
+		return ending{}, err
+	}
+	defer clean()
+	return x.readStream(ctx, func(ctx context.Context) (*opensandbox.Stream, error) { return x.h.execd.Run(ctx, request) })
+}
+
+// request returns what is sent for a command, and what cleans up after it. A command that is longer
+// than what a program can get as an argument becomes a file.
+func (x *Exec) request(ctx context.Context) (opensandbox.RunRequest, func(), error) {
+	request := opensandbox.RunRequest{
+		Command: commandLine(x.opts.Shell, x.command), Cwd: x.opts.Cwd, Env: x.opts.Env, Timeout: x.opts.Timeout,
+		UID: x.opts.UID, GID: x.opts.GID,
+	}
+	if len(request.Command) <= opensandbox.MaxInlineCommand {
+		return request, func() {}, nil
+	}
+	path := "/tmp/.alineo-command-" + uuid.NewString()
+	err := x.h.execd.Upload(ctx, opensandbox.Upload{Path: path, Content: strings.NewReader(x.command)})
+	if err != nil {
+		return request, nil, fmt.Errorf("uploading a command of %d bytes: %w", len(x.command), err)
+	}
+	request.Command = "exec " + quote(x.opts.Shell) + " " + path
+	return request, func() { x.h.tidy(ctx, path) }, nil
+}
+
+// tidy removes what was put into the sandbox on the way.
+func (h *Handle) tidy(ctx context.Context, path string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), execGrace)
+	defer cancel()
+	if err := h.execd.RemoveFiles(ctx, path); err != nil {
+		h.log.Debug("a temporary file is left in the sandbox", "path", path, "err", err)
+	}
+}
+
+// readStream opens a stream of events and reads it to its end.
+func (x *Exec) readStream(ctx context.Context, open func(context.Context) (*opensandbox.Stream, error)) (ending, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	sent := time.Now()
-	stream, err := x.h.execd.Run(ctx, opensandbox.RunRequest{
-		Command: line, Cwd: x.opts.Cwd, Env: x.opts.Env, Timeout: x.opts.Timeout,
-	})
+	stream, err := open(ctx)
 	if err != nil {
 		return ending{}, err
 	}
@@ -124,7 +172,10 @@ func (x *Exec) follow(ctx context.Context, stream *opensandbox.Stream, pipe *pip
 		}
 		// After the ledger has failed the stream is only read so that it tells the command's end.
 		pipe.push(frame)
-		if frame.Terminal() {
+		switch {
+		case x.work.spec.Kind == ledger.KindCode:
+			x.codeEnding(ctx, frame, &end)
+		case frame.Terminal():
 			end = x.ending(ctx, frame, time.Since(sent))
 		}
 	}
@@ -140,17 +191,23 @@ func (x *Exec) ending(ctx context.Context, frame *opensandbox.Frame, took time.D
 		}
 		end.exitCode, end.signal = code, signalOf(frame.Error.Traceback)
 	}
-	cause := context.Cause(ctx)
-	switch {
-	case errors.Is(cause, errExecTimeout):
-		end.timedOut = true
-	case cause != nil:
-		end.canceled = true
-	case x.opts.Timeout > 0 && took >= x.opts.Timeout && end.exitCode == -1:
+	end.blame(ctx)
+	if !end.canceled && x.opts.Timeout > 0 && took >= x.opts.Timeout && end.exitCode == -1 {
 		// execd tells a timeout like any SIGKILL; that the time was over is for us to remember.
 		end.timedOut = true
 	}
 	return end
+}
+
+// blame remembers what ended the command from here.
+func (e *ending) blame(ctx context.Context) {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+	case errors.Is(cause, errExecTimeout):
+		e.timedOut = true
+	default:
+		e.canceled = true
+	}
 }
 
 func startMessage(e *opensandbox.FrameError) string {

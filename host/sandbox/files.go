@@ -21,7 +21,7 @@ func (h *Handle) WriteFile(ctx context.Context, path string, data []byte, perm f
 // Upload is WriteFile for content of any size.
 func (h *Handle) Upload(ctx context.Context, path string, content io.Reader, perm fs.FileMode) error {
 	const op = "writing file"
-	if err := h.open(); err != nil {
+	if err := h.ready(); err != nil {
 		return h.fail(op, err)
 	}
 	return h.fail(op, h.execd.Upload(ctx, opensandbox.Upload{Path: path, Content: content, Mode: perm}))
@@ -45,7 +45,7 @@ func (h *Handle) ReadFile(ctx context.Context, path string) ([]byte, error) {
 // io.EOF did not get the whole file.
 func (h *Handle) Download(ctx context.Context, path string) (io.ReadCloser, error) {
 	const op = "reading file"
-	if err := h.open(); err != nil {
+	if err := h.ready(); err != nil {
 		return nil, h.fail(op, err)
 	}
 	body, err := h.execd.Download(ctx, path)

@@ -27,7 +27,8 @@ const (
 type Handle struct {
 	c         *Client
 	id, name  string
-	runID     string
+	identity  identity
+	policy    *opensandbox.NetworkPolicy // it was made with; nil for none
 	shell     string
 	resources Resources
 	stream    *ledger.Stream
@@ -42,10 +43,14 @@ type Handle struct {
 
 	mu      sync.Mutex
 	closing bool
+	paused  bool
 	running map[*Exec]struct{}
-	fenced  error // another driver has the sandbox
-	execs   sync.WaitGroup
+	// sessions are those that the caller has not closed.
+	sessions map[*Session]struct{}
+	fenced   error // another driver has the sandbox
+	execs    sync.WaitGroup
 
+	quit      chan struct{} // closed when the handle takes no more work
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -56,11 +61,13 @@ func (c *Client) newHandle(l *launch, id string, stream *ledger.Stream, release 
 		shell = DefaultShell
 	}
 	return &Handle{
-		c: c, id: id, name: l.name, runID: l.runID, shell: shell, resources: l.resources,
+		c: c, id: id, name: l.name, identity: l.identity, policy: l.request.NetworkPolicy, shell: shell, resources: l.resources,
 		stream: stream, execd: c.wire.Execd(id), hooks: l.hooks, replay: l.replay, seq: l.after, release: release,
-		log:     c.log.With("sandbox", id, "name", l.name),
-		turn:    make(chan struct{}, 1),
-		running: make(map[*Exec]struct{}),
+		log:      c.log.With("sandbox", id, "name", l.name),
+		turn:     make(chan struct{}, 1),
+		running:  make(map[*Exec]struct{}),
+		sessions: make(map[*Session]struct{}),
+		quit:     make(chan struct{}),
 	}
 }
 
@@ -70,8 +77,8 @@ func (h *Handle) ID() string { return h.id }
 // Name returns the name under which the ledger has it.
 func (h *Handle) Name() string { return h.name }
 
-// RunID returns the id that resumed sandboxes have in common with those they were resumed from.
-func (h *Handle) RunID() string { return h.runID }
+// RunID returns the id that resumed and forked sandboxes have in common with those they come from.
+func (h *Handle) RunID() string { return h.identity.RunID }
 
 // Key returns where in the ledger it is.
 func (h *Handle) Key() store.Key { return h.stream.Key() }
@@ -123,20 +130,57 @@ func (h *Handle) Close(ctx context.Context) error {
 	return h.closeErr
 }
 
-func (h *Handle) close(ctx context.Context) error {
-	defer h.release()
+// Detach lets go of the sandbox without ending it: what still runs is waited for until ctx ends, and
+// then interrupted. The place under MaxConcurrency is given back; the ledger stays open, and
+// [Client.Connect] goes on. After it, as after Close, the handle takes no work.
+func (h *Handle) Detach(ctx context.Context) error {
+	h.closeOnce.Do(func() {
+		defer h.release()
+		ended := h.refuse()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			h.interrupt()
+			within(ended, execGrace)
+			h.closeErr = h.fail("detaching", context.Cause(ctx))
+		}
+		h.endSessions(context.WithoutCancel(ctx))
+	})
+	return h.closeErr
+}
+
+// refuse takes no more work and returns what is closed when the work that there is has ended.
+func (h *Handle) refuse() (ended chan struct{}) {
 	h.mu.Lock()
 	h.closing = true
-	for exec := range h.running {
-		exec.cancel(errHandleClosed)
-	}
 	h.mu.Unlock()
-	ended := make(chan struct{})
+	close(h.quit)
+	ended = make(chan struct{})
 	go func() {
 		h.execs.Wait()
 		close(ended)
 	}()
-	within(ended, execGrace)
+	return ended
+}
+
+func (h *Handle) interrupt() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for exec := range h.running {
+		exec.cancel(errHandleClosed)
+	}
+}
+
+func (h *Handle) close(ctx context.Context) error {
+	defer h.release()
+	ended := h.refuse()
+	h.interrupt()
+	h.mu.Lock()
+	paused := h.paused
+	h.mu.Unlock()
+	if !paused { // what is frozen can't tell how it ends
+		within(ended, execGrace)
+	}
 
 	h.mu.Lock()
 	fenced := h.fenced
@@ -182,6 +226,19 @@ func (h *Handle) open() error {
 		return fmt.Errorf("the handle is %w", ErrClosed)
 	case h.fenced != nil:
 		return h.fenced
+	}
+	return nil
+}
+
+// ready is open, for what needs the sandbox's processes.
+func (h *Handle) ready() error {
+	if err := h.open(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.paused {
+		return ErrPaused
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ type Hooks struct {
 	SandboxCreated func(sandboxID, name string)
 	SandboxFailed  func(sandboxID string, err error) // the id is empty when there was none yet
 	SandboxClosed  func(sandboxID string)
+	SandboxPaused  func(sandboxID string)
+	SandboxResumed func(sandboxID string) // it was paused
 	Checkpoint     func(sandboxID, snapshotID, name string)
 	ExecStart      func(sandboxID string, seq int64, command string)
 	ExecComplete   func(sandboxID string, seq int64, result *Result)
@@ -37,6 +39,8 @@ func ComposeHooks(report func(err error, index int, hook string), list ...*Hooks
 		SandboxCreated: func(id, name string) { each("SandboxCreated", func(h *Hooks) { h.created(id, name) }) },
 		SandboxFailed:  func(id string, err error) { each("SandboxFailed", func(h *Hooks) { h.failed(id, err) }) },
 		SandboxClosed:  func(id string) { each("SandboxClosed", func(h *Hooks) { h.closed(id) }) },
+		SandboxPaused:  func(id string) { each("SandboxPaused", func(h *Hooks) { h.paused(id) }) },
+		SandboxResumed: func(id string) { each("SandboxResumed", func(h *Hooks) { h.unpaused(id) }) },
 		Checkpoint: func(id, snapshot, name string) {
 			each("Checkpoint", func(h *Hooks) { h.checkpoint(id, snapshot, name) })
 		},
@@ -79,6 +83,18 @@ func (h *Hooks) failed(id string, err error) {
 func (h *Hooks) closed(id string) {
 	if h != nil && h.SandboxClosed != nil {
 		h.SandboxClosed(id)
+	}
+}
+
+func (h *Hooks) paused(id string) {
+	if h != nil && h.SandboxPaused != nil {
+		h.SandboxPaused(id)
+	}
+}
+
+func (h *Hooks) unpaused(id string) {
+	if h != nil && h.SandboxResumed != nil {
+		h.SandboxResumed(id)
 	}
 }
 

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"fmt"
 	"time"
+
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
 )
 
 // CreateOptions says what sandbox to make. Everything may be left open when the client's Options
@@ -21,6 +23,15 @@ type CreateOptions struct {
 	TeamID     string            // the same
 	Shell      string            // of its execs; default /bin/sh
 	Hooks      *Hooks
+
+	// NetworkPolicy is what it may reach. Its targets are checked here: host names, *.domain, addresses
+	// and CIDRs. Nil is no policy, and no rules can then be added later.
+	NetworkPolicy *opensandbox.NetworkPolicy
+	// CredentialProxy asks for the sidecar that puts credentials into requests. It needs a policy.
+	CredentialProxy bool
+	Volumes         []opensandbox.Volume
+	Platform        *opensandbox.Platform
+	Extensions      map[string]string // of the server's own, such as poolRef
 }
 
 // ImageAuth is what a private registry asks for. It is not recorded.
@@ -60,6 +71,14 @@ type ExecOptions struct {
 	// Timeout is after how long the command is killed; 0: never.
 	Timeout time.Duration
 	Shell   string // that the command is for; default the sandbox's
+	// UID and GID are whom it runs as, where the server allows that; nil is the sandbox's own user. GID
+	// needs UID.
+	UID, GID *uint32
+	// Background runs it apart from any connection: one that is cut is made again, and no output is lost.
+	// Standard error comes as standard output, and there is no standard input.
+	Background bool
+	// Events keeps the events for [Exec.Events], which must then be read.
+	Events bool
 	// Strict makes Wait return a CommandError when the command does not exit with 0.
 	Strict bool
 	// ResultBytes is how much of each of stdout and stderr the Result keeps; 0: the client's.

@@ -59,15 +59,18 @@ func FuzzReadCreated(f *testing.F) {
 		f.Add([]byte(payload))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		created := readCreated(payload)
+		created, err := readCreated(payload)
+		if err != nil {
+			return // it has a policy that can't be read
+		}
 		var fields map[string]any
 		if json.Unmarshal(payload, &fields) != nil {
 			return
 		}
-		if run, ok := fields["runId"].(string); ok && created.runID != run {
-			t.Fatalf("%s: run id %q", payload, created.runID)
+		if run, ok := fields["runId"].(string); ok && created.identity.RunID != run {
+			t.Fatalf("%s: run id %q", payload, created.identity.RunID)
 		}
-		if (fields["networkPolicy"] != nil) != created.networkPolicy {
+		if (fields["networkPolicy"] != nil) != (created.networkPolicy != nil) {
 			t.Fatalf("%s: network policy %v", payload, created.networkPolicy)
 		}
 	})
@@ -75,11 +78,18 @@ func FuzzReadCreated(f *testing.F) {
 
 func TestPayloads(t *testing.T) {
 	t.Parallel()
-	started, err := startedPayload("a<b>\n\"é\"", 3, "1:none:abc")
+	started, err := startedPayload("cmd", "a<b>\n\"é\"", 3, nil, "1:none:abc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := startedPayload("cmd", "sh", 4, struct {
+		Interactive bool `json:"interactive"`
+	}{true}, "d")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ got, want string }{
+		{string(terminal), `{"cmd":"sh","seq":4,"interactive":true,"digest":"d"}`},
 		{string(started), `{"cmd":"a<b>\n\"é\"","seq":3,"digest":"1:none:abc"}`},
 		{string(completedPayload(0, 1, "")), `{"exitCode":0,"seq":1}`},
 		{string(completedPayload(-1, 2, reasonCanceled)), `{"exitCode":-1,"seq":2,"reason":"canceled"}`},
@@ -98,12 +108,12 @@ func TestCommandLine(t *testing.T) {
 		"echo 'a' \\": `exec '/bin/sh' -c 'echo '\''a'\'' \'`,
 		"-x":          `exec '/bin/sh' -c -- '-x'`,
 	} {
-		if got, err := commandLine("/bin/sh", command); err != nil || got != want {
-			t.Errorf("%q: got %q, %v", command, got, err)
+		if got := commandLine("/bin/sh", command); got != want {
+			t.Errorf("%q: got %q", command, got)
 		}
 	}
-	if got, err := commandLine("/opt/my shell", "ls"); err != nil || got != `exec '/opt/my shell' -c 'ls'` {
-		t.Errorf("got %q, %v", got, err)
+	if got := commandLine("/opt/my shell", "ls"); got != `exec '/opt/my shell' -c 'ls'` {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -39,6 +39,7 @@ type chunk struct {
 	ticket *ledger.Ticket
 	size   int64 // of its payload and text, as far as it counts
 	text   []byte
+	event  *Event // nil unless somebody wants it
 	to     *spool // nil for frames that aren't output
 }
 
@@ -61,16 +62,40 @@ func (p *pipeline) push(frame *opensandbox.Frame) {
 	buf := make([]byte, 0, len(frame.Raw)+overhead+len(frame.Raw))
 	buf = appendOutput(buf, p.x.seq, frame.Raw)
 	payload := slices.Clip(buf)
-	switch frame.Type {
-	case opensandbox.TypeStdout:
-		c.to = p.x.stdout
-	case opensandbox.TypeStderr:
-		c.to = p.x.stderr
-	}
-	if c.to != nil {
+	c.to = p.x.spoolOf(frame.Type)
+	switch {
+	case c.to == nil:
+	case p.x.work.spec.Kind.Lines():
 		c.text = appendLine(buf, frame)[len(buf):]
+	default:
+		c.text = frame.AppendText(buf)[len(buf):]
 	}
-	c.size = min(int64(cap(buf)), maxChunkBytes)
+	if p.x.events != nil {
+		c.event = &Event{Type: frame.Type, Text: frame.Text(), Raw: slices.Clone(frame.Raw)}
+	}
+	p.put(c, payload, int64(cap(buf)))
+}
+
+// text takes output that did not come as a frame, and what it stands for.
+func (p *pipeline) text(kind, recorded string, text []byte) {
+	if p.failure() != nil {
+		return
+	}
+	payload, err := textPayload(p.x.seq, kind, recorded)
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	c := chunk{to: p.x.spoolOf(kind), text: text}
+	if p.x.events != nil {
+		c.event = &Event{Type: kind, Text: recorded}
+	}
+	p.put(c, payload, int64(len(payload)+len(text)))
+}
+
+// put sends a chunk on its way.
+func (p *pipeline) put(c chunk, payload []byte, size int64) {
+	c.size = min(size, maxChunkBytes)
 	// The deliverer gives room back whatever happens, so this ends.
 	if err := p.room.Acquire(p.writing, c.size); err != nil {
 		p.fail(err)
@@ -86,6 +111,17 @@ func (p *pipeline) push(frame *opensandbox.Frame) {
 		return
 	}
 	p.chunks <- c
+}
+
+// spoolOf returns where the text of an event goes, nil for nowhere.
+func (x *Exec) spoolOf(kind string) *spool {
+	switch kind {
+	case opensandbox.TypeStdout:
+		return x.stdout
+	case opensandbox.TypeStderr:
+		return x.stderr
+	}
+	return nil
 }
 
 // appendLine appends the text that a frame of a command's output stands for: a line without its end,
@@ -104,8 +140,11 @@ func (p *pipeline) deliver() {
 	for c := range p.chunks {
 		if err := c.ticket.Wait(p.writing); err != nil {
 			p.fail(err)
-		} else if c.to != nil && p.failure() == nil {
-			c.to.write(c.text)
+		} else if p.failure() == nil {
+			p.x.tell(c.event)
+			if c.to != nil {
+				c.to.write(c.text)
+			}
 		}
 		p.room.Release(c.size)
 	}

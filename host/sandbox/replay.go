@@ -13,6 +13,7 @@ type replay struct {
 
 	mu      sync.Mutex
 	results map[int64]*ledger.Exec
+	pending map[int64]*ledger.Exec // had started, and not ended
 }
 
 // take returns the recorded exec at a position, if it has one that had completed and that the spec
@@ -34,6 +35,28 @@ func (r *replay) take(h *Handle, seq int64, spec ledger.ExecSpec) (*ledger.Exec,
 		h.log.Warn("answering from the ledger although the run differs from it", "seq", seq, "err", divergence)
 	}
 	delete(r.results, seq)
+	return recorded, nil
+}
+
+// unfinished returns the program on a terminal that was running at the checkpoint under a seq, if it
+// is the one that is asked for.
+func (r *replay) unfinished(h *Handle, seq int64, spec ledger.ExecSpec) (*ledger.Exec, error) {
+	if r == nil {
+		return nil, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	recorded, ok := r.pending[seq]
+	if !ok || recorded.Kind != ledger.KindInteractive {
+		return nil, nil
+	}
+	if divergence := r.compare(h, recorded, spec); divergence != nil {
+		if !r.lenient {
+			return nil, divergence
+		}
+		h.log.Warn("going on with a terminal although the run differs from the ledger", "seq", seq, "err", divergence)
+	}
+	delete(r.pending, seq)
 	return recorded, nil
 }
 
@@ -64,6 +87,6 @@ func (c *Client) newReplay(from *ledger.Replay, lenient bool) *replay {
 	return &replay{
 		lenient: lenient,
 		keys:    append([]ledger.DigestKey{c.opts.DigestKey}, c.opts.OldDigestKeys...),
-		results: from.Results,
+		results: from.Results, pending: from.Unfinished,
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -48,8 +50,11 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 	if err != nil {
 		return launch{}, err
 	}
-	if origin.runID == "" {
-		origin.runID = uuid.NewString()
+	if origin.networkPolicy, err = c.policyNow(ctx, key, &origin); err != nil {
+		return launch{}, err
+	}
+	if origin.identity.RunID == "" {
+		origin.identity.RunID = uuid.NewString()
 	}
 	resources := origin.resources.or(c.opts.Resources)
 	var after int64
@@ -59,47 +64,66 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 				after = max(after, seq)
 			}
 		}
-		history.Results = nil
+		history.Results, history.Unfinished = nil, nil
 	}
 	return launch{
 		op: opResume, from: key.SandboxID,
 		request: opensandbox.CreateRequest{
 			SnapshotID: history.Checkpoint.SnapshotID, Timeout: lifetime, ResourceLimits: resources.limits(),
 			Env: opts.Env, Metadata: map[string]string{},
+			NetworkPolicy: origin.networkPolicy, CredentialProxy: credentialProxy(origin.credentialProxy),
 		},
 		name: key.Name, shell: opts.Shell, hooks: opts.Hooks, resources: resources,
 		replay: c.newReplay(history, opts.IgnoreDivergence), after: after,
-		runID: origin.runID,
+		identity: origin.identity,
 		created: func(id string) any {
-			return resumedPayload{
+			payload := derivedPayload{
 				SandboxID: id,
 				// The sandbox whose checkpoint it is: an ancestor when this one has none of its own.
 				ResumedFrom: history.Checkpoint.Key.SandboxID, SnapshotID: history.Checkpoint.SnapshotID,
-				RunID: origin.runID, ResourceID: origin.resourceID, TeamID: origin.teamID, Resources: resources,
+				identity: origin.identity, NetworkPolicy: origin.networkPolicy, Resources: resources,
 			}
+			if origin.credentialProxy {
+				payload.CredentialProxy = &origin.credentialProxy
+			}
+			return payload
 		},
 	}, nil
 }
 
+// policyNow returns the policy that a sandbox had come to in the end, nil for none.
+func (c *Client) policyNow(ctx context.Context, key store.Key, origin *recordedCreation) (*opensandbox.NetworkPolicy, error) {
+	if origin.networkPolicy == nil && !origin.credentialProxy {
+		return nil, nil
+	}
+	found, err := c.readControls(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.credentials) > 0 {
+		return nil, fmt.Errorf("%w: the sandbox has credentials (%s), which can't be bound again here",
+			store.ErrUnsupported, strings.Join(slices.Sorted(maps.Keys(found.credentials)), ", "))
+	}
+	if origin.networkPolicy == nil {
+		return nil, nil
+	}
+	return found.egress.onto(origin.networkPolicy), nil
+}
+
 // creation sums up how a lineage's sandboxes were made: what the last one doesn't say, those before
-// it may. The reference records no resources when it resumes.
+// it may. The reference records no resources when it resumes. The network is the last one's own.
 func creation(lineage []ledger.Origin) (recordedCreation, error) {
 	var sum recordedCreation
-	for _, origin := range slices.Backward(lineage) {
-		created := readCreated(origin.Created)
-		if created.networkPolicy || created.credentialProxy {
-			// Made without it, the sandbox would have an open network.
-			return recordedCreation{}, fmt.Errorf("%w: sandbox %s has a network policy, which can't be restored yet",
-				store.ErrUnsupported, origin.Key)
+	for i, origin := range slices.Backward(lineage) {
+		created, err := readCreated(origin.Created)
+		if err != nil {
+			return recordedCreation{}, fmt.Errorf("sandbox %s: %w", origin.Key, err)
+		}
+		if i == len(lineage)-1 {
+			sum.networkPolicy, sum.credentialProxy = created.networkPolicy, created.credentialProxy
 		}
 		sum.resources = sum.resources.or(created.resources)
-		for _, field := range [...]struct{ into, from *string }{
-			{&sum.runID, &created.runID}, {&sum.resourceID, &created.resourceID}, {&sum.teamID, &created.teamID},
-		} {
-			if *field.into == "" {
-				*field.into = *field.from
-			}
-		}
+		sum.identity = sum.identity.or(created.identity)
 	}
 	return sum, nil
 }

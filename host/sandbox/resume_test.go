@@ -354,19 +354,32 @@ func TestResumeOfForeignLedger(t *testing.T) {
 	}
 }
 
-// A network policy can't be restored yet, and without it the sandbox would be open.
-func TestResumeRefusesLostPolicy(t *testing.T) {
+// Credentials can't be bound again yet, and without them the sandbox would be another one.
+func TestResumeRefusesLostCredentials(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for i, extra := range []string{`,"networkPolicy":{"egress":[]}`, `,"credentialProxy":true`, `,"credentialProxy":false`} {
-		key := store.Key{Name: "n", SandboxID: fmt.Sprintf("policy-%d", i)}
+	for i, test := range []struct {
+		event   string
+		refused bool
+	}{{"credential.bound", true}, {"credential.revoked", false}} {
+		key := store.Key{Name: "n", SandboxID: fmt.Sprintf("credential-%d", i)}
 		foreign(t, r, key, []ledger.Event{
-			{Step: -1, Name: "sandbox.created", Payload: json.RawMessage(`{"sandboxId":"x","runId":"y"` + extra + `}`)},
+			{Step: -1, Name: "sandbox.created", Payload: json.RawMessage(`{"sandboxId":"x","runId":"y","networkPolicy":{"egress":[]},"credentialProxy":true}`)},
 			{Step: -1, Name: "sandbox.checkpoint_created", Payload: json.RawMessage(`{"snapshotId":"no-such-snapshot"}`)},
+			{Step: -1, Name: "credential.bound", Payload: json.RawMessage(`{"name":"github"}`)},
+			{Step: -1, Name: test.event, Payload: json.RawMessage(`{"name":"github"}`)},
 		})
 		_, err := r.client.Resume(t.Context(), key.SandboxID, sandbox.ResumeOptions{})
-		if refused := errors.Is(err, store.ErrUnsupported); err == nil || refused != (i < 2) {
-			t.Errorf("%s: got %v", extra, err)
+		if refused := errors.Is(err, store.ErrUnsupported); err == nil || refused != test.refused {
+			t.Errorf("%s: got %v", test.event, err)
 		}
+	}
+	key := store.Key{Name: "n", SandboxID: "garbled"}
+	foreign(t, r, key, []ledger.Event{
+		{Step: -1, Name: "sandbox.created", Payload: json.RawMessage(`{"sandboxId":"x","networkPolicy":7}`)},
+		{Step: -1, Name: "sandbox.checkpoint_created", Payload: json.RawMessage(`{"snapshotId":"no-such-snapshot"}`)},
+	})
+	if _, err := r.client.Resume(t.Context(), key.SandboxID, sandbox.ResumeOptions{}); err == nil || !strings.Contains(err.Error(), "network policy") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,6 +92,7 @@ type wire struct {
 	mu     sync.Mutex
 	calls  []string // method and path, the sandbox's id as ID
 	faults []fault
+	boxes  []string // ids that create answered
 }
 
 // fault takes requests that match; the others go through.
@@ -151,7 +153,33 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if act != nil {
 		return act.RoundTrip(req)
 	}
-	return shared.Transport().RoundTrip(req)
+	resp, err := shared.Transport().RoundTrip(req)
+	if err == nil && req.Method == http.MethodPost && req.URL.Path == "/v1/sandboxes" {
+		err = w.note(resp)
+	}
+	return resp, err
+}
+
+// note remembers which sandbox was made.
+func (w *wire) note(resp *http.Response) error {
+	body, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	var box struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(body, &box) == nil && box.ID != "" {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.boxes = append(w.boxes, box.ID)
+	}
+	return err
+}
+
+// made returns the sandboxes that were made over the wire.
+func (w *wire) made() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.boxes)
 }
 
 // count returns how many requests went out whose method and path hold both.

@@ -23,6 +23,7 @@ type spool struct {
 	attached bool   // there is a reader
 	hurry    bool   // nobody may be waited for any more
 	cut      bool   // the result has not all
+	lost     bool   // something in the middle never came
 	gap      bool   // the reader can't have all
 	done     bool
 	err      error // of the end
@@ -72,6 +73,13 @@ func (s *spool) keep(text []byte) []byte {
 	return text[n:]
 }
 
+// miss says that something is missing that nobody can get.
+func (s *spool) miss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = true
+}
+
 // end says that no more comes. err is what the reader gets after the text, nil for io.EOF.
 func (s *spool) end(err error) {
 	s.mu.Lock()
@@ -94,7 +102,7 @@ func (s *spool) rush() {
 func (s *spool) text() (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.kept.String(), s.cut
+	return s.kept.String(), s.cut || s.lost
 }
 
 // reader attaches the reader, of which there is one.

@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+const opConnect = "connecting to"
+
+// ConnectOptions says what is known about a sandbox that runs already.
+type ConnectOptions struct {
+	// Name under which the ledger has it; empty: the ledger is asked, and one that it does not know is
+	// called sandbox- and the beginning of the id.
+	Name       string
+	Resources  Resources // without cpu and memory, Fork is ErrNoFork
+	RunID      string    // default the ledger's
+	ResourceID string
+	TeamID     string
+	// AllowPaused takes one that is paused, too; Unpause it before it is used.
+	AllowPaused bool
+	Shell       string // of its execs; default /bin/sh
+	Hooks       *Hooks
+}
+
+// Connect opens a handle on a sandbox that runs already, made by whomever. One that the server does
+// not know is opensandbox.ErrNotFound, and one that is not running opensandbox.ErrConflict. It writes
+// nothing; execs are numbered after the last one in the ledger, and nothing is replayed. Whoever
+// held the sandbox before can't write to its ledger any more.
+//
+// The handle's Close deletes the sandbox; see [Handle.Detach] for leaving it.
+func (c *Client) Connect(ctx context.Context, sandboxID string, opts ConnectOptions) (*Handle, error) {
+	fail := func(err error) error { return &Error{Op: opConnect, SandboxID: sandboxID, Err: err} }
+	done, err := c.begin()
+	if err != nil {
+		return nil, fail(err)
+	}
+	defer done()
+	box, err := c.wire.GetSandbox(ctx, sandboxID)
+	if err != nil {
+		return nil, fail(err)
+	}
+	paused := box.Status.State == opensandbox.StatePaused
+	switch {
+	case paused && opts.AllowPaused, box.Status.State == opensandbox.StateRunning:
+	case paused:
+		return nil, fail(fmt.Errorf("%w: it is paused, and AllowPaused is not set", opensandbox.ErrConflict))
+	default:
+		return nil, fail(fmt.Errorf("%w: it is not running, but %s", opensandbox.ErrConflict, describe(box.Status)))
+	}
+	release, err := c.acquire(ctx)
+	if err != nil {
+		return nil, fail(err)
+	}
+	handle, err := c.adopt(ctx, box.ID, paused, opts, release)
+	if err != nil {
+		release()
+		return nil, fail(err)
+	}
+	return handle, nil
+}
+
+func (c *Client) adopt(ctx context.Context, id string, paused bool, opts ConnectOptions, release func()) (*Handle, error) {
+	details, err := c.recorded(ctx, id, opts.Name)
+	if err != nil {
+		return nil, err
+	}
+	if !paused {
+		if err := c.awaitExecd(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	stream, err := c.opts.Ledger.Open(ctx, store.Key{Name: details.Name, SandboxID: id})
+	if err != nil {
+		return nil, err
+	}
+	l := &launch{
+		name: details.Name, shell: opts.Shell, hooks: opts.Hooks, resources: opts.Resources,
+		identity: identity{opts.RunID, opts.ResourceID, opts.TeamID}.or(identity{details.RunID, details.ResourceID, details.TeamID}),
+		after:    max(stream.LastStep(), 0),
+	}
+	handle := c.newHandle(l, id, stream, release)
+	handle.paused = paused
+	return handle, nil
+}
+
+// recorded returns what the ledger knows about a sandbox, which may be nothing but its name.
+func (c *Client) recorded(ctx context.Context, id, name string) (store.Details, error) {
+	var details store.Details
+	var err error
+	if name == "" {
+		details, err = c.store.FindSandbox(ctx, id)
+		name = autoName("", id)
+	} else {
+		details, err = c.store.GetSandbox(ctx, store.Key{Name: name, SandboxID: id})
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Details{Name: name, SandboxID: id}, nil
+	}
+	return details, err
+}

@@ -1,0 +1,246 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// keep closes a handle with the test.
+func (r *rig) keep(h *sandbox.Handle, err error) *sandbox.Handle {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = h.Close(context.Background()) })
+	return h
+}
+
+func TestRestoreSnapshot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.create(sandbox.CreateOptions{})
+	r.run(first, "echo kept > /tmp/state")
+	snapshot := r.checkpoint(first, "")
+	h := r.keep(r.client.RestoreSnapshot(t.Context(), snapshot, sandbox.RestoreOptions{Name: "back", RunID: "run", ResourceID: "res", TeamID: "team"}))
+	want := fmt.Sprintf(`{"sandboxId":%q,"fromSnapshot":%q,"runId":"run","resourceId":"res","teamId":"team","resources":{"cpu":"2","memory":"256Mi"}}`, h.ID(), snapshot)
+	if got := r.payloads(h, store.EventSandboxCreated)[0]; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := r.run(h, "cat /tmp/state"); got.Stdout != "kept\n" || got.Replayed || got.Seq != 1 || h.Name() != "back" {
+		t.Errorf("got %+v", got)
+	}
+	child := r.keep(h.Fork(t.Context(), sandbox.ForkOptions{}))
+	if details, err := r.client.GetSandbox(t.Context(), child.Key()); err != nil || details.TeamID != "team" || details.RunID != "run" {
+		t.Errorf("got %+v, %v", details, err)
+	}
+	if _, err := r.client.RestoreSnapshot(t.Context(), "", sandbox.RestoreOptions{}); !errors.Is(err, sandbox.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.client.RestoreSnapshot(t.Context(), "no-such-snapshot", sandbox.RestoreOptions{}); !errors.Is(err, opensandbox.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.create(sandbox.CreateOptions{Name: "job", RunID: "run", TeamID: "team"})
+	r.run(first, "echo one")
+	r.run(first, "echo two")
+	before := r.events(first)
+	h := r.keep(r.client.Connect(t.Context(), first.ID(), sandbox.ConnectOptions{}))
+	if h.Name() != "job" || h.RunID() != "run" || h.ID() != first.ID() {
+		t.Errorf("name %q, run %q", h.Name(), h.RunID())
+	}
+	r.wantEvents(h, before)
+	if got := r.run(h, "echo three"); got.Seq != 3 || got.Replayed || got.Stdout != "three\n" {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := first.Run(t.Context(), "true", sandbox.ExecOptions{}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("the first handle got %v", err)
+	}
+	if _, err := h.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, sandbox.ErrNoFork) {
+		t.Errorf("got %v", err)
+	}
+	if err := h.Detach(t.Context()); err != nil || gone(t, h.ID()) {
+		t.Errorf("detached: %v, gone %v", err, gone(t, h.ID()))
+	}
+	if _, err := h.Run(t.Context(), "true", sandbox.ExecOptions{}); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	h = r.keep(r.client.Connect(t.Context(), first.ID(), sandbox.ConnectOptions{Resources: first.Resources()}))
+	child := r.keep(h.Fork(t.Context(), sandbox.ForkOptions{}))
+	if child.RunID() != "run" {
+		t.Errorf("run %q", child.RunID())
+	}
+	if err := h.Close(t.Context()); err != nil || !gone(t, h.ID()) {
+		t.Errorf("closed: %v", err)
+	}
+	if _, err := r.client.Connect(t.Context(), first.ID(), sandbox.ConnectOptions{}); !errors.Is(err, opensandbox.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// One that the ledger does not know is called like one that was made without a name.
+func TestConnectToUnknown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	box, err := wireClient(r.wire).CreateSandbox(t.Context(), opensandbox.CreateRequest{
+		Image: &opensandbox.Image{URI: "host"}, Entrypoint: []string{"tail", "-f", "/dev/null"},
+		ResourceLimits: map[string]string{"cpu": "1", "memory": "256Mi"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := r.keep(r.client.Connect(t.Context(), box.ID, sandbox.ConnectOptions{}))
+	if got := r.run(h, "echo hi"); got.Seq != 1 || h.Name() != "sandbox-"+box.ID[:8] {
+		t.Errorf("got %+v, name %s", got, h.Name())
+	}
+	r.wantEvents(h, "exec.started:1 exec.completed:1")
+}
+
+// Whatever Connect fails at, the sandbox is somebody's and stays.
+func TestConnectFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 2 })
+	first := r.create(sandbox.CreateOptions{})
+	r.wire.on("GET", "=/v1/sandboxes/"+first.ID(), says{200, `{"id":"` + first.ID() + `","status":{"state":"Pausing"}}`})
+	if _, err := r.client.Connect(t.Context(), first.ID(), sandbox.ConnectOptions{}); !errors.Is(err, opensandbox.ErrConflict) || !strings.Contains(err.Error(), "Pausing") {
+		t.Errorf("got %v", err)
+	}
+	r.wire.heal()
+	r.wire.on("GET", "/code/contexts", says{401, ""})
+	r.wire.on("GET", "/ping", says{401, ""})
+	for range 3 { // the slot comes back each time
+		if _, err := r.client.Connect(t.Context(), first.ID(), sandbox.ConnectOptions{}); !errors.Is(err, opensandbox.ErrUnauthorized) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if gone(t, first.ID()) {
+		t.Error("the sandbox is gone")
+	}
+}
+
+func TestFork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var tags []string
+	parent := r.create(sandbox.CreateOptions{
+		Name: "job", RunID: "run", ResourceID: "res", TeamID: "team", Shell: "/bin/bash",
+		Hooks: &sandbox.Hooks{Checkpoint: func(_, _, tag string) { tags = append(tags, tag) }},
+	})
+	r.run(parent, "echo base > /tmp/state")
+	child := r.keep(parent.Fork(t.Context(), sandbox.ForkOptions{Tag: "here"}))
+	checkpoints, err := parent.Checkpoints(t.Context())
+	if err != nil || len(checkpoints) != 1 || checkpoints[0].Tag != "here" || len(tags) != 1 || tags[0] != "here" {
+		t.Fatalf("checkpoints %+v, %v, hooks %v", checkpoints, err, tags)
+	}
+	want := fmt.Sprintf(`{"sandboxId":%q,"forkedFrom":%q,"runId":"run","resourceId":"res","teamId":"team","parentSandboxId":%q,"credentialProxy":false,"resources":{"cpu":"2","memory":"256Mi"}}`,
+		child.ID(), checkpoints[0].SnapshotID, parent.ID())
+	if got := r.payloads(child, store.EventSandboxCreated)[0]; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if child.Name() != "fork-job-"+child.ID()[:8] {
+		t.Errorf("name %s", child.Name())
+	}
+	// The shell is the parent's.
+	if got := r.run(child, "a=(1 2); echo ${#a[@]}; cat /tmp/state; echo child > /tmp/state"); got.Stdout != "2\nbase\n" || got.Seq != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if got := r.run(parent, "cat /tmp/state"); got.Stdout != "base\n" {
+		t.Errorf("got %+v", got)
+	}
+	other := r.keep(child.Fork(t.Context(), sandbox.ForkOptions{RunID: "other", TeamID: "them"}))
+	details, err := r.client.GetSandbox(t.Context(), other.Key())
+	if err != nil || details.RunID != "other" || details.TeamID != "them" || details.ResourceID != "res" || details.ParentSandboxID != child.ID() {
+		t.Errorf("got %+v, %v", details, err)
+	}
+	grandchild := r.keep(other.Fork(t.Context(), sandbox.ForkOptions{}))
+	if details, err := r.client.GetSandbox(t.Context(), grandchild.Key()); err != nil || details.RunID != "other" || details.TeamID != "them" {
+		t.Errorf("got %+v, %v", details, err)
+	}
+	// A fork is resumed like any other.
+	r.checkpoint(child, "")
+	resumed := r.resume(child.ID(), sandbox.ResumeOptions{Shell: "/bin/bash"})
+	if got := r.run(resumed, "a=(1 2); echo ${#a[@]}; cat /tmp/state; echo child > /tmp/state"); !got.Replayed {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestForkLimit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 1 })
+	parent := r.create(sandbox.CreateOptions{})
+	if _, err := parent.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, sandbox.ErrLimit) {
+		t.Errorf("got %v", err)
+	}
+	r = newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 2 })
+	parent, _ = r.create(sandbox.CreateOptions{}), r.create(sandbox.CreateOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	forked := make(chan error, 1)
+	go func() {
+		_, err := parent.Fork(ctx, sandbox.ForkOptions{})
+		forked <- err
+	}()
+	cancel()
+	if err := <-forked; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	r.wantEvents(parent, "sandbox.created") // no checkpoint for nothing
+}
+
+// A fork that fails half-way leaves no sandbox and no slot behind.
+func TestForkFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 3 })
+	parent := r.create(sandbox.CreateOptions{})
+	boom := store.ErrInvalid
+	for range 3 {
+		r.store.set(failOn(store.EventSandboxCreated, boom))
+		before := list(t.Context())
+		if _, err := parent.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, boom) {
+			t.Errorf("got %v", err)
+		}
+		r.store.set(nil)
+		for _, id := range r.wire.made() {
+			if id != parent.ID() && !gone(t, id) {
+				t.Errorf("%s is left, of %v", id, before)
+			}
+		}
+	}
+	forks, err := parent.ForkAll(t.Context(), 2, sandbox.ForkOptions{Tag: "both"})
+	if err != nil || len(forks) != 2 || forks[0].ID() == forks[1].ID() {
+		t.Fatalf("got %v, %v", forks, err)
+	}
+	for _, fork := range forks {
+		if err := fork.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	var once sync.Once
+	r.store.set(func(e store.Entry) (err error) {
+		if e.Event == store.EventSandboxCreated {
+			once.Do(func() { err = boom })
+		}
+		return err
+	})
+	if _, err := parent.ForkAll(t.Context(), 2, sandbox.ForkOptions{}); !errors.Is(err, boom) {
+		t.Errorf("got %v", err)
+	}
+	for _, id := range r.wire.made() {
+		if id != parent.ID() && !gone(t, id) {
+			t.Errorf("%s is left", id)
+		}
+	}
+	if _, err := parent.ForkAll(t.Context(), 3, sandbox.ForkOptions{}); !errors.Is(err, sandbox.ErrLimit) {
+		t.Errorf("got %v", err)
+	}
+}

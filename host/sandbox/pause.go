@@ -1,0 +1,123 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+const (
+	opPause   = "pausing"
+	opUnpause = "unpausing"
+)
+
+// Pause freezes the sandbox's processes, waits until they are, and records it. Until [Handle.Unpause],
+// execs and files are ErrPaused; Close, Checkpoint and renewing go on working. A command that runs
+// meanwhile stands still, and the stream of its output may be lost; run it with ExecOptions.Background
+// when it must not.
+func (h *Handle) Pause(ctx context.Context) error {
+	if err := h.ready(); err != nil {
+		return h.fail(opPause, err)
+	}
+	if err := h.c.wire.PauseSandbox(ctx, h.id); err != nil {
+		return h.fail(opPause, err)
+	}
+	h.setPaused(true)
+	if err := h.awaitState(ctx, opensandbox.StatePaused); err != nil {
+		return h.fail(opPause, err)
+	}
+	if err := h.append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxPaused}); err != nil {
+		return h.fail(opPause, err)
+	}
+	return h.fail(opPause, guard("SandboxPaused", func() { h.hooks.paused(h.id) }))
+}
+
+// Unpause lets a paused sandbox go on, waits until it answers, and records it.
+func (h *Handle) Unpause(ctx context.Context) error {
+	if err := h.open(); err != nil {
+		return h.fail(opUnpause, err)
+	}
+	if err := h.c.wire.ResumeSandbox(ctx, h.id); err != nil {
+		return h.fail(opUnpause, err)
+	}
+	if err := h.awaitState(ctx, opensandbox.StateRunning); err != nil {
+		return h.fail(opUnpause, err)
+	}
+	if err := h.c.awaitExecd(ctx, h.id); err != nil {
+		return h.fail(opUnpause, err)
+	}
+	h.setPaused(false)
+	if err := h.append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxResumed}); err != nil {
+		return h.fail(opUnpause, err)
+	}
+	return h.fail(opUnpause, guard("SandboxResumed", func() { h.hooks.unpaused(h.id) }))
+}
+
+func (h *Handle) setPaused(paused bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.paused = paused
+}
+
+func (h *Handle) awaitState(ctx context.Context, want string) error {
+	var status opensandbox.Status
+	late := func() error {
+		return fmt.Errorf("%w: it did not reach %s within %s, and is %s", ErrNotReady, want, h.c.opts.ReadyTimeout, describe(status))
+	}
+	return poll(ctx, h.c.opts.ReadyTimeout, maxStateWait, late, func() (bool, error) {
+		box, err := h.c.wire.GetSandbox(ctx, h.id)
+		if err != nil {
+			return false, err
+		}
+		status = box.Status
+		if status.State == want {
+			return true, nil
+		}
+		_, err = settled(status)
+		return false, err
+	})
+}
+
+// KeepAlive renews the sandbox's life, to lifetime from now each time, until ctx ends or the handle
+// is closed; it returns nil then. It returns at once for a sandbox that never expires, and with an
+// error when the server refuses, or can't be reached for as long as the sandbox had to live.
+//
+//	go h.KeepAlive(ctx, 10*time.Minute)
+func (h *Handle) KeepAlive(ctx context.Context, lifetime time.Duration) error {
+	const op, perLifetime = "keeping alive", 3
+	if lifetime < time.Minute {
+		return h.fail(op, fmt.Errorf("%w: a lifetime of %s is shorter than %s", ErrInvalid, lifetime, time.Minute))
+	}
+	until := time.Now().Add(lifetime)
+	ticker := time.NewTicker(lifetime / perLifetime)
+	defer ticker.Stop()
+	for {
+		next := time.Now().Add(lifetime)
+		_, err := h.c.wire.RenewExpiration(ctx, h.id, next)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, opensandbox.ErrConflict):
+			h.log.Debug("the sandbox's life needs no renewing", "err", err)
+			return nil
+		case err == nil:
+			until = next
+		case errors.Is(err, opensandbox.ErrNotFound) || time.Now().After(until):
+			return h.fail(op, err)
+		default:
+			h.log.Warn("the sandbox's life could not be renewed; it is tried again", "err", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		case <-h.quit:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// checkPolicy refuses a policy that a server would take and then not enforce.
+func checkPolicy(policy *opensandbox.NetworkPolicy) error {
+	if policy == nil {
+		return nil
+	}
+	switch policy.DefaultAction {
+	case "", opensandbox.ActionAllow, opensandbox.ActionDeny:
+	default:
+		return fmt.Errorf("%w: the network policy's default action %q is neither allow nor deny", ErrInvalid, policy.DefaultAction)
+	}
+	return checkRules(policy.Egress)
+}
+
+func checkRules(rules []opensandbox.NetworkRule) error {
+	var problems []error
+	for _, rule := range rules {
+		if rule.Action != opensandbox.ActionAllow && rule.Action != opensandbox.ActionDeny {
+			problems = append(problems, fmt.Errorf("the network rule for %q: the action %q is neither allow nor deny", rule.Target, rule.Action))
+		}
+		if !validTarget(rule.Target) {
+			problems = append(problems, fmt.Errorf("the network rule's target %q is no host name, *.domain, address or CIDR", rule.Target))
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(problems...))
+	}
+	return nil
+}
+
+// validTarget reports whether a rule's target is one that sidecars understand. Blanks around it don't
+// matter.
+func validTarget(target string) bool {
+	target = strings.TrimSpace(target)
+	if _, err := netip.ParseAddr(target); err == nil {
+		return true
+	}
+	if _, err := netip.ParsePrefix(target); err == nil {
+		return true
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(target, "*."), ".")
+	const longest, label = 253, 63
+	if name == "" || len(name) > longest {
+		return false
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" || len(part) > label || part[0] == '-' || part[len(part)-1] == '-' {
+			return false
+		}
+		for _, r := range part {
+			if r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// egressFold is what the rules that were added and removed while a sandbox ran come to.
+type egressFold struct {
+	rules   []opensandbox.NetworkRule // in the order in which their targets first came
+	removed map[string]struct{}       // by sameTarget
+}
+
+func (f *egressFold) add(rules []opensandbox.NetworkRule) {
+	for _, rule := range rules {
+		delete(f.removed, sameTarget(rule.Target))
+		if i := f.find(rule.Target); i >= 0 {
+			f.rules[i] = rule
+			continue
+		}
+		f.rules = append(f.rules, rule)
+	}
+}
+
+func (f *egressFold) remove(targets []string) {
+	for _, target := range targets {
+		if i := f.find(target); i >= 0 {
+			f.rules = slices.Delete(f.rules, i, i+1)
+		}
+		if f.removed == nil {
+			f.removed = make(map[string]struct{})
+		}
+		f.removed[sameTarget(target)] = struct{}{}
+	}
+}
+
+func (f *egressFold) find(target string) int {
+	return slices.IndexFunc(f.rules, func(r opensandbox.NetworkRule) bool { return sameTarget(r.Target) == sameTarget(target) })
+}
+
+// sameTarget is what two spellings of a target have in common.
+func sameTarget(target string) string {
+	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(target)), ".")
+}
+
+// onto returns the policy that a new sandbox gets, so that none of its traffic comes before the rules.
+func (f *egressFold) onto(boot *opensandbox.NetworkPolicy) *opensandbox.NetworkPolicy {
+	policy := &opensandbox.NetworkPolicy{DefaultAction: boot.DefaultAction, Egress: slices.Clone(f.rules)}
+	for _, rule := range boot.Egress {
+		if _, gone := f.removed[sameTarget(rule.Target)]; !gone && f.find(rule.Target) < 0 {
+			policy.Egress = append(policy.Egress, rule)
+		}
+	}
+	return policy
+}
+
+// controls is what a sandbox's whole ledger says about its network and its credentials, also after
+// the last checkpoint.
+type controls struct {
+	egress      egressFold
+	credentials map[string]struct{} // names of those that are bound
+}
+
+func (c *Client) readControls(ctx context.Context, key store.Key) (*controls, error) {
+	found := &controls{credentials: make(map[string]struct{})}
+	for entry, err := range ledger.ReadSandbox(ctx, c.store, key) {
+		if err != nil {
+			return nil, err
+		}
+		if err := found.take(&entry); err != nil {
+			return nil, fmt.Errorf("%s of %s: its payload can't be read: %w", entry.Event, key, err)
+		}
+	}
+	return found, nil
+}
+
+func (c *controls) take(entry *store.Entry) error {
+	switch store.CurrentName(entry.Event) {
+	case store.EventEgressRuleAdded:
+		var payload struct {
+			Rules []opensandbox.NetworkRule `json:"rules"`
+		}
+		if err := json.Unmarshal(entry.Payload, &payload); err != nil {
+			return err
+		}
+		c.egress.add(payload.Rules)
+	case store.EventEgressRuleRemoved:
+		var payload struct {
+			Targets []string `json:"targets"`
+		}
+		if err := json.Unmarshal(entry.Payload, &payload); err != nil {
+			return err
+		}
+		c.egress.remove(payload.Targets)
+	case store.EventCredentialBound, store.EventCredentialRevoked:
+		var payload struct {
+			Name string `json:"name"`
+		}
+		if err := json.Unmarshal(entry.Payload, &payload); err != nil {
+			return err
+		}
+		if store.CurrentName(entry.Event) == store.EventCredentialBound {
+			c.credentials[payload.Name] = struct{}{}
+		} else {
+			delete(c.credentials, payload.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+)
+
+// TerminalOptions says how to run a program on a terminal.
+type TerminalOptions struct {
+	Cwd string
+	Env map[string]string // on top of the sandbox's; values are not recorded
+	// Columns and Rows are the terminal's size at first; 0: the server's own.
+	Columns, Rows int
+	Strict        bool // as in ExecOptions
+	Events        bool
+	ResultBytes   int
+}
+
+// Terminal is a program on a terminal in a sandbox. What it prints is Stdout, as it comes, with the
+// terminal's own line ends. What is written to it and what it prints is recorded, in order.
+type Terminal struct {
+	*Exec
+
+	opts   TerminalOptions
+	resume *ledger.Exec  // what was typed before, when it goes on where a checkpoint was
+	ready  chan struct{} // closed when the caller's input may go out
+
+	writing sync.Mutex // orders input
+	input   wholeRunes
+
+	mu   sync.Mutex
+	pty  *opensandbox.PTY // nil while there is none
+	id   string           // of the sandbox's terminal session
+	size [2]int           // columns and rows that were asked for last
+}
+
+// Interactive starts a program on a terminal and returns at once; an empty command is the sandbox's
+// interactive shell. It runs until it ends by itself, [Terminal.Close] is called, or ctx ends.
+//
+// In a resumed sandbox, a program that had ended by the checkpoint is answered from the ledger, and
+// what is written to it is dropped. One that was still running is started anew, and what had been
+// written to it is written again before anything else; its output from before is at the beginning of
+// Stdout. It is never run again because a connection was lost.
+func (h *Handle) Interactive(ctx context.Context, command string, opts TerminalOptions) (*Terminal, error) {
+	t := &Terminal{opts: opts, ready: make(chan struct{}), size: [2]int{opts.Columns, opts.Rows}}
+	if opts.Columns < 0 || opts.Rows < 0 || (opts.Columns == 0) != (opts.Rows == 0) {
+		return nil, h.fail(opExec, fmt.Errorf("%w: a terminal of %d columns and %d rows", ErrInvalid, opts.Columns, opts.Rows))
+	}
+	if command == "" {
+		command = h.shell + " -i"
+	}
+	more := struct {
+		Interactive bool   `json:"interactive"`
+		Cwd         string `json:"cwd,omitempty"`
+	}{true, opts.Cwd}
+	spec := ledger.ExecSpec{Kind: ledger.KindInteractive, Command: command, Cwd: opts.Cwd, Env: opts.Env}
+	x, err := h.begin(ctx, ExecOptions{
+		Cwd: opts.Cwd, Env: opts.Env, Strict: opts.Strict, Events: opts.Events, ResultBytes: opts.ResultBytes,
+	}, work{
+		spec: spec,
+		started: func(seq int64, digest string) ([]byte, error) {
+			return startedPayload("cmd", command, seq, more, digest)
+		},
+		before: func(x *Exec) (err error) {
+			t.Exec = x
+			t.resume, err = h.replay.unfinished(h, x.seq, spec)
+			return err
+		},
+		stream: t.run,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t.Exec == nil {
+		t.Exec = x // the ledger answers
+	}
+	return t, nil
+}
+
+// firstOutput is how long a program that goes on may take to print something, before what had been
+// typed is typed again: one that is not there yet might throw it away.
+const firstOutput = 3 * time.Second
+
+// betweenInputs lets a program take what was typed before the next comes, as people do.
+const betweenInputs = 50 * time.Millisecond
+
+// run is the life of the program.
+func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	id, err := x.h.execd.CreatePTY(ctx, opensandbox.PTYRequest{Cwd: t.opts.Cwd, Command: withEnv(x.command, t.opts.Env)})
+	if err != nil {
+		return ending{}, err
+	}
+	// The connection outlives ctx by the time that an orderly end takes.
+	connected, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer disconnect(nil)
+	defer t.remove(connected, id)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(execGrace, func() { disconnect(context.Cause(ctx)) })
+		t.remove(connected, id)
+	})()
+	pty, err := x.h.execd.AttachPTY(connected, id, opensandbox.PTYAttach{Start: true})
+	if err != nil {
+		return ending{}, err
+	}
+	t.use(id, pty)
+	pipe := x.newPipeline(ctx, cancel)
+	if t.resume != nil {
+		x.stdout.write([]byte(t.resume.Stdout))
+	}
+	end := t.follow(ctx, connected, pipe)
+	t.use("", nil)
+	if err := pipe.close(); err != nil {
+		return ending{}, err
+	}
+	return end, nil
+}
+
+// withEnv puts variables before a command: terminals of the protocol have none.
+func withEnv(command string, env map[string]string) string {
+	var b strings.Builder
+	for _, name := range names(env) {
+		fmt.Fprintf(&b, "export %s=%s\n", name, quote(env[name]))
+	}
+	return b.String() + command
+}
+
+// remove ends the session in the sandbox, which may have ended.
+func (t *Terminal) remove(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), execGrace)
+	defer cancel()
+	if err := t.h.execd.DeletePTY(ctx, id); err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
+		t.h.log.Debug("a terminal session could not be deleted", "seq", t.seq, "err", err)
+	}
+}
+
+// use makes a connection the one that input goes to, and closes the one before.
+func (t *Terminal) use(id string, pty *opensandbox.PTY) {
+	t.mu.Lock()
+	before := t.pty
+	t.pty = pty
+	if id != "" {
+		t.id = id
+	}
+	size := t.size
+	t.mu.Unlock()
+	if before != nil {
+		_ = before.Close() // always nil
+	}
+	if pty != nil && size[0] > 0 {
+		if err := pty.Resize(size[0], size[1]); err != nil {
+			t.h.log.Debug("the terminal's size could not be set", "seq", t.seq, "err", err)
+		}
+	}
+}
+
+// follow reads the terminal to the program's end, over as many connections as it takes.
+func (t *Terminal) follow(ctx, connected context.Context, pipe *pipeline) ending {
+	var output wholeRunes
+	defer func() { pipe.screen(output.rest()) }()
+	began := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) })
+	var typing sync.WaitGroup
+	defer typing.Wait()
+	defer begin()
+	typing.Go(func() { t.typeAgain(ctx, began) })
+	for {
+		event, err := t.pty.Next()
+		if err != nil {
+			if end, lost := t.reconnect(ctx, connected, err); lost {
+				return end
+			}
+			continue
+		}
+		switch event.Kind { //nolint:exhaustive // the others say nothing here
+		case opensandbox.PTYOutput, opensandbox.PTYStderr, opensandbox.PTYReplay:
+			if event.Lost > 0 {
+				t.stdout.miss()
+			}
+			pipe.screen(output.add(event.Data))
+			begin()
+		case opensandbox.PTYConnected:
+			if t.resume == nil {
+				begin()
+			}
+		case opensandbox.PTYProblem:
+			t.h.log.Warn("the terminal could not do what was asked", "seq", t.seq, "err", event.Problem)
+		case opensandbox.PTYExit:
+			end := ending{known: true, exitCode: event.ExitCode}
+			end.blame(ctx)
+			return end
+		}
+	}
+}
+
+// reconnect makes a new connection after one was lost. It reports that there is none to be made.
+func (t *Terminal) reconnect(ctx, connected context.Context, lost error) (ending, bool) {
+	if ctx.Err() != nil && connected.Err() != nil || errors.Is(lost, opensandbox.ErrTakenOver) {
+		return ending{err: lost}, true
+	}
+	since, id := t.pty.Offset(), t.id
+	var pty *opensandbox.PTY
+	late := func() error { return lost }
+	const patience = 30 * time.Second
+	err := poll(connected, patience, maxExecdWait, late, func() (bool, error) {
+		var err error
+		pty, err = t.h.execd.AttachPTY(connected, id, opensandbox.PTYAttach{Since: since, TakeOver: true})
+		if errors.Is(err, opensandbox.ErrPTYEnded) || errors.Is(err, opensandbox.ErrNotFound) {
+			return false, err
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		if !errors.Is(err, ErrStreamLost) {
+			err = fmt.Errorf("%w: %w", ErrStreamLost, err)
+		}
+		return ending{err: err}, true
+	}
+	t.use(id, pty)
+	return ending{}, false
+}
+
+// typeAgain waits for the program and types what had been typed before; then the caller may.
+func (t *Terminal) typeAgain(ctx context.Context, began <-chan struct{}) {
+	defer close(t.ready)
+	if t.resume == nil {
+		<-began
+		return
+	}
+	timer := time.NewTimer(firstOutput)
+	defer timer.Stop()
+	select {
+	case <-began:
+	case <-timer.C:
+	case <-ctx.Done():
+		return
+	}
+	for _, text := range t.resume.Stdin {
+		if err := t.send(ctx, []byte(text)); err != nil {
+			t.h.log.Warn("what was typed before the checkpoint could not be typed again", "seq", t.seq, "err", err)
+			return
+		}
+		timer.Reset(betweenInputs)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// screen takes output of a terminal.
+func (p *pipeline) screen(text string) {
+	if text != "" {
+		p.text(opensandbox.TypeStdout, text, []byte(text))
+	}
+}

@@ -1,0 +1,199 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// Input to a terminal is recorded under this type.
+const typeStdin = "stdin"
+
+// endOfInput is what a terminal takes for the end of its input: Ctrl-D.
+const endOfInput = "\x04"
+
+var errTerminalEnded = fmt.Errorf("the terminal's program has ended: %w", ErrClosed)
+
+// Write types input, once the ledger has it, and after what is typed again in a resumed sandbox.
+// After the program's end it is ErrClosed, except for a replayed one, which takes everything. What is
+// written when a connection breaks may have arrived or not; it is not written again.
+func (t *Terminal) Write(input []byte) (int, error) {
+	select {
+	case <-t.ready:
+	case <-t.done:
+	}
+	if t.isReplayed() {
+		return len(input), nil
+	}
+	if err := t.send(context.Background(), input); err != nil {
+		return 0, t.fail(err)
+	}
+	return len(input), nil
+}
+
+func (t *Terminal) isReplayed() bool {
+	select {
+	case <-t.done:
+		return t.result != nil && t.result.Replayed
+	default:
+		return false
+	}
+}
+
+// send records input and types it.
+func (t *Terminal) send(ctx context.Context, input []byte) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	text := t.input.add(input)
+	if text == "" {
+		return nil // the rest of a character is still to come
+	}
+	if t.connection() == nil {
+		return errTerminalEnded
+	}
+	payload, err := textPayload(t.seq, typeStdin, text)
+	if err != nil {
+		return err
+	}
+	if err := t.h.append(ctx, ledger.Event{Step: t.seq, Name: store.EventExecOutput, Payload: payload}); err != nil {
+		return err
+	}
+	pty := t.connection()
+	if pty == nil {
+		return errTerminalEnded
+	}
+	_, err = pty.Write([]byte(text))
+	return err
+}
+
+func (t *Terminal) connection() *opensandbox.PTY {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pty
+}
+
+// Resize tells the program the terminal's size. It is not recorded.
+func (t *Terminal) Resize(columns, rows int) error {
+	t.mu.Lock()
+	pty := t.pty
+	t.size = [2]int{columns, rows}
+	t.mu.Unlock()
+	if pty == nil {
+		return nil // it is set when there is a connection
+	}
+	if err := pty.Resize(columns, rows); err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// Signal sends a signal, one of the Signal constants of host/opensandbox, to the program itself; what
+// runs in a shell's foreground gets Ctrl-C by writing the byte 3.
+func (t *Terminal) Signal(name string) error {
+	select {
+	case <-t.ready:
+	case <-t.done:
+	}
+	if t.isReplayed() {
+		return nil
+	}
+	pty := t.connection()
+	if pty == nil {
+		return t.fail(errTerminalEnded)
+	}
+	if err := pty.Signal(name); err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// Close ends the program, if it still runs, and waits until that is recorded. Wait then returns how
+// it ended. It is idempotent.
+func (t *Terminal) Close() error {
+	select {
+	case <-t.done:
+		return nil
+	default:
+	}
+	t.mu.Lock()
+	id := t.id
+	t.mu.Unlock()
+	if id == "" {
+		t.cancel(errHandleClosed) // it has not begun
+	} else {
+		t.remove(context.Background(), id)
+	}
+	<-t.done
+	if t.result != nil {
+		return nil
+	}
+	return t.err
+}
+
+// Attach carries what is read from in to the terminal, and what the program prints to out, until it
+// ends; it returns what Wait does. The end of in is typed as Ctrl-D. A read of in that is under way at
+// the end is not waited for. in may be nil.
+func (t *Terminal) Attach(in io.Reader, out io.Writer) (*Result, error) {
+	typed := make(chan error, 1)
+	if in != nil {
+		go func() {
+			_, err := io.Copy(t, in)
+			if err == nil {
+				_, err = t.Write([]byte(endOfInput))
+			}
+			typed <- err
+		}()
+	}
+	if err := t.Pipe(out); err != nil {
+		select {
+		case <-t.done: // the error is the exec's own
+		default:
+			_ = t.Close() // what matters is why nothing can be written
+			return nil, t.fail(err)
+		}
+	}
+	result, err := t.Wait()
+	select {
+	case inputErr := <-typed:
+		if inputErr != nil && err == nil && !errors.Is(inputErr, ErrClosed) {
+			err = t.fail(fmt.Errorf("typing: %w", inputErr))
+		}
+	default:
+	}
+	return result, err
+}
+
+// wholeRunes cuts bytes into texts without cutting characters. Bytes that are none become U+FFFD.
+type wholeRunes struct {
+	part []byte // the beginning of a character
+}
+
+func (w *wholeRunes) add(data []byte) string {
+	all := append(w.part, data...) //nolint:gocritic // part is replaced below
+	end := len(all)
+	for back := 1; back < utf8.UTFMax && back <= len(all); back++ {
+		if at := len(all) - back; utf8.RuneStart(all[at]) {
+			if !utf8.FullRune(all[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	text := strings.ToValidUTF8(string(all[:end]), "\ufffd")
+	w.part = append([]byte(nil), all[end:]...)
+	return text
+}
+
+// rest returns what never became a character.
+func (w *wholeRunes) rest() string {
+	part := w.part
+	w.part = nil
+	return strings.ToValidUTF8(string(part), "\ufffd")
+}
