@@ -206,41 +206,20 @@ func (x *contexts) remove(id string) bool {
 	return true
 }
 
-func (s *Server) routeCode(method, path string) http.HandlerFunc {
-	switch method + " " + path {
-	case "POST /code":
-		return s.runCode
-	case "DELETE /code":
-		return s.interrupt
-	case "POST /code/context":
-		return s.createContext
-	case "GET /code/contexts":
-		return s.listContexts
-	case "DELETE /code/contexts":
-		return s.removeContexts
+func (s *Server) getContext(w http.ResponseWriter, id string) {
+	if c := s.contexts.get(id); c != nil {
+		writeJSON(w, http.StatusOK, CodeContext{ID: c.id, Language: c.language})
+		return
 	}
-	id, ok := strings.CutPrefix(path, "/code/contexts/")
-	switch {
-	case !ok || !isSegment(id):
-		return nil
-	case method == http.MethodGet:
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if c := s.contexts.get(id); c != nil {
-				writeJSON(w, http.StatusOK, CodeContext{ID: c.id, Language: c.language})
-				return
-			}
-			noContext(w, id)
-		}
-	case method == http.MethodDelete:
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if s.contexts.remove(id) {
-				w.WriteHeader(http.StatusOK)
-				return
-			}
-			noContext(w, id)
-		}
+	noContext(w, id)
+}
+
+func (s *Server) removeContext(w http.ResponseWriter, id string) {
+	if s.contexts.remove(id) {
+		w.WriteHeader(http.StatusOK)
+		return
 	}
-	return nil
+	noContext(w, id)
 }
 
 func noContext(w http.ResponseWriter, id string) {

@@ -37,6 +37,7 @@ type Server struct {
 	contexts  *contexts
 	terminals *terminals
 	shell     string
+	table     []route
 }
 
 // New makes a Server.
@@ -47,7 +48,9 @@ func New(opts Options) *Server {
 	if opts.Meter == nil {
 		opts.Meter = OpenMeter(Sources{}, 0, 0)
 	}
-	return &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), contexts: newContexts(), terminals: newTerminals(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
+	s := &Server{opts: opts, log: opts.Logger, execs: newExecutions(), sessions: newSessions(), contexts: newContexts(), terminals: newTerminals(), shell: findShell(opts.Env["PATH"]), relay: &http.Transport{MaxIdleConnsPerHost: 16}, quiet: opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})}
+	s.table = s.routes()
+	return s
 }
 
 // ServeHTTP implements http.Handler.
@@ -67,72 +70,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 	_, _ = w.Write([]byte("404 page not found"))
 }
-
-// route finds the handler of a request; nil is the original's answer to
-// unknown paths and wrong methods alike.
-func (s *Server) route(method, path string) http.HandlerFunc {
-	if h := s.fixed(method, path); h != nil {
-		return h
-	}
-	if id, ok := strings.CutPrefix(path, "/command/status/"); ok && method == http.MethodGet && isSegment(id) {
-		return func(w http.ResponseWriter, _ *http.Request) { s.commandStatus(w, id) }
-	}
-	if rest, ok := strings.CutPrefix(path, "/command/"); ok && method == http.MethodGet {
-		if id, ok := strings.CutSuffix(rest, "/logs"); ok && isSegment(id) {
-			return func(w http.ResponseWriter, r *http.Request) { s.commandLogs(w, r, id) }
-		}
-	}
-	if rest, ok := strings.CutPrefix(path, "/proxy/"); ok {
-		return func(w http.ResponseWriter, r *http.Request) { s.proxy(w, r, rest) }
-	}
-	if h := s.routeCode(method, path); h != nil {
-		return h
-	}
-	if h := s.routeTerminal(method, path); h != nil {
-		return h
-	}
-	return s.routeSession(method, path)
-}
-
-func (s *Server) fixed(method, path string) http.HandlerFunc {
-	switch method + " " + path {
-	case "GET /ping":
-		return ping
-	case "POST /command":
-		return s.runCommand
-	case "DELETE /command":
-		return s.interrupt
-	case "GET /files/info":
-		return s.filesInfo
-	case "DELETE /files":
-		return s.removeFiles
-	case "POST /files/mv":
-		return s.moveFiles
-	case "POST /files/permissions":
-		return s.setPermissions
-	case "POST /files/replace":
-		return s.replaceInFiles
-	case "GET /metrics":
-		return s.metrics
-	case "GET /metrics/watch":
-		return s.watchMetrics
-	case "GET /files/search":
-		return s.searchFiles
-	case "POST /files/upload":
-		return s.upload
-	case "GET /files/download":
-		return s.download
-	case "GET /directories/list":
-		return s.listDirectory
-	case "POST /directories":
-		return s.makeDirectories
-	case "DELETE /directories":
-		return s.removeDirectories
-	}
-	return nil
-}
-
-func isSegment(s string) bool { return s != "" && !strings.Contains(s, "/") }
 
 func ping(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "0")

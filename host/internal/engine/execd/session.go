@@ -116,27 +116,12 @@ func (x *sessions) remove(id string) bool {
 	return true
 }
 
-func (s *Server) routeSession(method, path string) http.HandlerFunc {
-	if path == "/session" && method == http.MethodPost {
-		return s.createSession
+func (s *Server) removeSession(w http.ResponseWriter, id string) {
+	if !s.sessions.remove(id) {
+		writeError(w, http.StatusNotFound, codeContextNotFound, "session "+id+" not found")
+		return
 	}
-	rest, ok := strings.CutPrefix(path, "/session/")
-	if !ok {
-		return nil
-	}
-	if id, run := strings.CutSuffix(rest, "/run"); run && isSegment(id) && method == http.MethodPost {
-		return func(w http.ResponseWriter, r *http.Request) { s.runInSession(w, r, id) }
-	}
-	if isSegment(rest) && method == http.MethodDelete {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if !s.sessions.remove(rest) {
-				writeError(w, http.StatusNotFound, codeContextNotFound, "session "+rest+" not found")
-				return
-			}
-			w.WriteHeader(http.StatusOK)
-		}
-	}
-	return nil
+	w.WriteHeader(http.StatusOK)
 }
 
 func (s *Server) createSession(w http.ResponseWriter, r *http.Request) {

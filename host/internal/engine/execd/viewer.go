@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -68,31 +67,12 @@ type clientFrame struct {
 	Signal string `json:"signal"`
 }
 
-func (s *Server) routeTerminal(method, path string) http.HandlerFunc {
-	if path == "/pty" && method == http.MethodPost {
-		return s.createTerminal
+func (s *Server) removeTerminal(w http.ResponseWriter, id string) {
+	if !s.terminals.remove(id) {
+		noTerminal(w, id)
+		return
 	}
-	rest, ok := strings.CutPrefix(path, "/pty/")
-	if !ok {
-		return nil
-	}
-	if id, ws := strings.CutSuffix(rest, "/ws"); ws && isSegment(id) && method == http.MethodGet {
-		return func(w http.ResponseWriter, r *http.Request) { s.viewTerminal(w, r, id) }
-	}
-	switch {
-	case !isSegment(rest):
-	case method == http.MethodGet:
-		return func(w http.ResponseWriter, _ *http.Request) { s.terminalStatus(w, rest) }
-	case method == http.MethodDelete:
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if !s.terminals.remove(rest) {
-				noTerminal(w, rest)
-				return
-			}
-			w.WriteHeader(http.StatusOK)
-		}
-	}
-	return nil
+	w.WriteHeader(http.StatusOK)
 }
 
 func noTerminal(w http.ResponseWriter, id string) {
