@@ -16,6 +16,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
 	"github.com/alineo-labs/alineo-host/plugins"
@@ -51,6 +52,7 @@ type Host struct {
 
 	mu     sync.Mutex // guards what follows
 	client *sandbox.Client
+	wire   *opensandbox.Client
 
 	engine *engine.Engine // nil when the server is remote or not used yet
 	closed bool

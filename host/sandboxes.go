@@ -37,7 +37,7 @@ func (h *Host) Sandboxes(ctx context.Context) (*sandbox.Client, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if !h.closed {
-			h.client, h.engine = client, eng
+			h.client, h.wire, h.engine = client, wire, eng
 			return client, nil
 		}
 		err = ErrClosed
@@ -46,6 +46,17 @@ func (h *Host) Sandboxes(ctx context.Context) (*sandbox.Client, error) {
 		err = errors.Join(err, eng.Close(ctx))
 	}
 	return nil, err
+}
+
+// Wire returns the client of the sandbox server itself, which records nothing. It starts the embedded
+// engine as Sandboxes does.
+func (h *Host) Wire(ctx context.Context) (*opensandbox.Client, error) {
+	if _, err := h.Sandboxes(ctx); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.wire, nil
 }
 
 // connect returns the wire client of the configured server, and the engine when it is ours.
