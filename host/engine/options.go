@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 )
 
 // The isolation levels, strongest first.
@@ -45,6 +46,12 @@ type Options struct {
 	// volumes, each with what is below it. None is no volumes. The directories
 	// of the process that serves the data directory count.
 	HostPaths []string
+	// MaxDisk is how many bytes the files of one sandbox may take, and MaxFiles how many there may be,
+	// beyond those of its image; 0 is 20 GiB and a million, less than 0 is no limit. A request may ask
+	// for less ("ephemeral-storage" in resourceLimits). The limits are soft: files are measured, at
+	// the latest every half minute, and a sandbox with more ends and loses them. The limits of the
+	// process that serves the data directory count.
+	MaxDisk, MaxFiles int64
 	// InitPath is a program that calls Init first thing in main, for when this
 	// one doesn't.
 	InitPath string
@@ -57,6 +64,16 @@ type Options struct {
 
 // errNoInit tells what to do.
 var errNoInit = errors.New("the embedded engine starts this program again for each sandbox: call engine.Init first thing in main, or name a program that does in [engine] init")
+
+func (o Options) disk() layer.Usage {
+	or := func(v, otherwise int64) int64 {
+		if v == 0 {
+			return otherwise
+		}
+		return max(v, 0)
+	}
+	return layer.Usage{Bytes: or(o.MaxDisk, 20<<30), Files: or(o.MaxFiles, 1_000_000)}
+}
 
 func (o Options) resolve() (Options, error) {
 	if o.Logger == nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,10 +80,15 @@ func enterDirectory(spec *Spec) error {
 	return nil
 }
 
+// oomScore makes the kernel, when memory runs out, end a sandbox's processes before its init, and
+// before the machine's own.
+const oomScore = "300"
+
 // Limit bounds the memory of a process that has just been started and of
 // those that it will start. The init itself can't live with such a limit:
 // its runtime claims more than it uses.
 func Limit(spec *Spec, pid int) {
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(oomScore), 0) // it may have ended
 	if spec.MaxMemory > 0 {
 		l := unix.Rlimit{Cur: spec.MaxMemory, Max: spec.MaxMemory}
 		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &l, nil) // it may have ended

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +36,7 @@ func buildRoot(spec *Spec) error {
 	if err := mountKernel(spec.Root); err != nil {
 		return err
 	}
-	if err := mountDevices(spec.Root); err != nil {
+	if err := mountDevices(spec); err != nil {
 		return err
 	}
 	if err := pivot(spec.Root); err != nil {
@@ -97,8 +98,8 @@ func mountKernel(root string) error {
 	for _, m := range []mount{
 		{"proc", "proc", "proc", noExecDevSuid, ""},
 		{"sysfs", "sys", "sysfs", noExecDevSuid | unix.MS_RDONLY, ""},
-		{"tmpfs", "run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=755,size=64m"},
-		{"tmpfs", "dev", "tmpfs", unix.MS_NOSUID, "mode=755,size=64k"},
+		{"tmpfs", "run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=755,size=64m,nr_inodes=10k"},
+		{"tmpfs", "dev", "tmpfs", unix.MS_NOSUID, "mode=755,size=64k,nr_inodes=1k"},
 	} {
 		if err := m.do(root); err != nil {
 			return err
@@ -109,7 +110,8 @@ func mountKernel(root string) error {
 
 // mountDevices fills /dev: six nodes of the host's (a user namespace can't
 // make any), terminals of its own and shared memory.
-func mountDevices(root string) error {
+func mountDevices(spec *Spec) error {
+	root := spec.Root
 	dev := filepath.Join(root, "dev")
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		at := filepath.Join(dev, name)
@@ -133,10 +135,15 @@ func mountDevices(root string) error {
 			return fmt.Errorf("making /dev/%s: %w", link, err)
 		}
 	}
-	if err := (mount{"devpts", "dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"}).do(root); err != nil {
+	if err := (mount{"devpts", "dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=256"}).do(root); err != nil {
 		return err
 	}
-	return mount{"tmpfs", "dev/shm", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=1777"}.do(root)
+	// Files in memory are memory that no rlimit counts. Half of what there is, as the kernel has it.
+	size := "50%"
+	if spec.Memory > 0 {
+		size = strconv.FormatUint(spec.Memory/2, 10)
+	}
+	return mount{"tmpfs", "dev/shm", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=1777,nr_inodes=100k,size=" + size}.do(root)
 }
 
 // pivot makes root the root and lets go of the old one.

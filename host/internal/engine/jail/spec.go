@@ -38,6 +38,8 @@ type Spec struct {
 	// Volatile is off where the kernel doesn't know the mount option.
 	Volatile bool
 
+	// Memory is how many bytes of memory it may have in all, 0 is no limit.
+	Memory uint64
 	// MaxMemory bounds each process's data in bytes and MaxProcesses the
 	// number of processes, by rlimits: for when there are no control groups.
 	// 0 is no limit.

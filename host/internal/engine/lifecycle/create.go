@@ -30,7 +30,7 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	started := time.Now()
 	rec := record{
 		ID: uuid.NewString(), Image: q.image, SnapshotID: q.snapshotID, Entrypoint: q.entrypoint, Metadata: q.metadata,
-		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level, Limits: q.limits, Platform: q.platform, RenewBy: q.renewBy,
+		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level, Limits: q.limits, Disk: m.disk(q.disk), Platform: q.platform, RenewBy: q.renewBy,
 	}
 	if q.timeout > 0 {
 		rec.ExpiresAt = rec.CreatedAt.Add(q.timeout)
@@ -190,6 +190,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		ID: rec.ID, Hostname: "sandbox", Level: m.opts.Level, DataDir: m.opts.DataDir,
 		Upper: filepath.Join(rel, layerDir), Work: filepath.Join(rel, "work"), Root: filepath.Join(rel, "root"),
 		Tops: tops, Copied: m.opts.Copied, Volatile: m.opts.Volatile, Landlock: m.opts.Landlock,
+		Memory: uint64(max(q.limits.Memory, 0)),
 	}
 	for _, id := range rec.Snapshots {
 		spec.Lowers = append(spec.Lowers, filepath.Join(snapshotsDir, id, layerDir))
@@ -219,6 +220,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		UserNamespace: m.opts.UserNamespace,
 		Group:         rec.Group,
 		ExpiresAt:     rec.ExpiresAt,
+		Disk:          rec.Disk,
 		Guest: guest.Config{
 			Jail: spec, Env: env, Entrypoint: q.entrypoint, WorkDir: workDir,
 			NoGroups: os.Geteuid() != 0,

@@ -164,6 +164,9 @@ func (s *sandbox) events() string {
 	if n := rec.Group.OOMKills(); n > 0 {
 		add("Event", "OOMKilled - %d processes were killed because the sandbox had reached its memory limit", n)
 	}
+	if state.Evicted != "" {
+		add("Event", "Evicted - %s", state.Evicted)
+	}
 	if state.Exited && state.ExitCode != 0 {
 		add("Event", "Exited with code %d", state.ExitCode)
 	}
@@ -214,6 +217,13 @@ func (s *sandbox) inspect(m *Manager) string {
 	}
 	if rec.Limits.Processes > 0 {
 		limit("PIDs Limit", strconv.FormatInt(rec.Limits.Processes, 10), m.opts.Groups.Has("pids"))
+	}
+	const soft = " (soft: files are measured, at the latest every half minute, and the sandbox ends when they are over it)"
+	if rec.Disk.Bytes > 0 {
+		out = append(out, fmt.Sprintf("  %-14s%d MiB%s", "Disk:", rec.Disk.Bytes>>20, soft))
+	}
+	if rec.Disk.Files > 0 {
+		out = append(out, fmt.Sprintf("  %-14s%d%s", "Files:", rec.Disk.Files, soft))
 	}
 	if len(rec.Metadata) > 0 {
 		out = append(out, "", "Labels:")

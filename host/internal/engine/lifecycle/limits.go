@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 )
 
 // defaultProcesses stops a fork bomb; nothing honest comes near it.
@@ -22,6 +23,15 @@ func parseLimits(m map[string]string) cgroup.Limits {
 		l.Memory = v
 	}
 	return l
+}
+
+// disk is what a sandbox's files may take: what was asked for, but never more than the engine allows.
+func (m *Manager) disk(asked int64) layer.Usage {
+	u := m.opts.Disk
+	if asked > 0 && (u.Bytes == 0 || asked < u.Bytes) {
+		u.Bytes = asked
+	}
+	return u
 }
 
 // parseCPU reads "500m", "1" or "0.5" as thousandths of a processor.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	// Images maps image names to what they are: "host" is the machine's root, a
 	// path is one of files, anything else the name of another image.
 	Images map[string]string
+	// Disk is what the files of each sandbox may take; zeros are no limit.
+	Disk layer.Usage
 	// HostPaths are the machine's directories that volumes may be made of,
 	// each with what is below it; none is no volumes.
 	HostPaths []string

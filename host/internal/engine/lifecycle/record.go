@@ -11,13 +11,15 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
 )
 
 const (
 	sandboxesDir  = "sandboxes"
 	snapshotsDir  = "snapshots"
 	baseDir       = "base"
-	layerDir      = "layer"
+	layerDir      = shim.LayerDir
 	imagesDir     = "images"
 	sandboxRecord = "sandbox.json"
 	snapRecord    = "snapshot.json"
@@ -39,6 +41,8 @@ type record struct {
 	Base      string   `json:",omitempty"`
 	Group     cgroup.Group
 	Limits    cgroup.Limits
+	// Disk is what its files may take; zeros are no limit.
+	Disk layer.Usage
 	// Root is the image below them all; nil is the machine's own root.
 	Root *imageRoot `json:",omitempty"`
 	// Paused tells that it stands still, since PausedAt.

@@ -21,6 +21,7 @@ type createRequest struct {
 	entrypoint []string
 	timeout    time.Duration // 0 is none
 	limits     cgroup.Limits
+	disk       int64 // bytes that files may take; 0 is the engine's limit
 	env        map[string]string
 	metadata   map[string]string
 	platform   *wirePlatform
@@ -85,7 +86,9 @@ func (q *createRequest) schema(b body) {
 		}
 		q.timeout = time.Duration(min(n, int64(maxLife/time.Second))) * time.Second
 	}
-	q.limits = parseLimits(b.pairs("resourceLimits", false))
+	limits := b.pairs("resourceLimits", false)
+	q.limits = parseLimits(limits)
+	q.disk, _ = parseBytes(limits["ephemeral-storage"])
 }
 
 // together checks the fields against each other, once each is right.

@@ -65,6 +65,8 @@ func (s *sandbox) status() wireStatus {
 		return wireStatus{State: statePaused, Reason: "CONTAINER_PAUSED", Message: "Container is paused.", LastTransitionAt: stampOf(s.rec.PausedAt)}
 	case !s.state.Exited:
 		return wireStatus{State: stateRunning, Reason: "CONTAINER_RUNNING", Message: "Container is running.", LastTransitionAt: stampOf(s.rec.CreatedAt)}
+	case s.state.Evicted != "":
+		return wireStatus{State: "Failed", Reason: "CONTAINER_EVICTED", Message: "Container was ended: " + s.state.Evicted + ".", LastTransitionAt: stampOf(s.state.ExitedAt)}
 	case s.state.ExitCode == 0:
 		return wireStatus{State: "Terminated", Reason: "CONTAINER_EXITED", Message: "Container exited with code 0.", LastTransitionAt: stampOf(s.state.ExitedAt)}
 	}
@@ -81,6 +83,7 @@ func (s *sandbox) exited(st shim.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.Exited, s.state.ExitCode, s.state.ExitedAt = st.Exited, st.ExitCode, st.ExitedAt
+	s.state.Evicted = st.Evicted
 }
 
 func (s *sandbox) expiry() time.Time {

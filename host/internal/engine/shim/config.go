@@ -6,6 +6,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 )
 
 // The names of files in a sandbox's directory.
@@ -16,6 +17,8 @@ const (
 	// EgressSocket serves the egress API. It is there when the sandbox has a way
 	// out.
 	EgressSocket = "egress.sock"
+	// LayerDir is where its files are.
+	LayerDir = "layer"
 )
 
 // Config is what a shim needs to make a sandbox. It travels as JSON.
@@ -30,6 +33,8 @@ type Config struct {
 	Group cgroup.Group
 	// ExpiresAt is when it ends by itself; zero is never.
 	ExpiresAt time.Time
+	// Disk is what its files may take; zeros are no limit.
+	Disk layer.Usage
 	// Network is its way out; without one there is none.
 	Network *Network
 	// Program is the path of the program when there is no sealed copy.
@@ -59,6 +64,8 @@ type State struct {
 	Exited   bool
 	ExitCode int
 	ExitedAt time.Time
+	// Evicted is why the shim ended it; "" when it didn't.
+	Evicted string
 }
 
 // reply is the shim's answer to its configuration.

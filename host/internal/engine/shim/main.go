@@ -126,6 +126,7 @@ func (s *keeper) keep() {
 	go func() { _ = srv.Serve(s.listener) }()
 	sigs := make(chan os.Signal, 1)
 	signal.Notify(sigs, syscall.SIGTERM)
+	go s.watchDisk()
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
