@@ -4,6 +4,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -119,4 +122,37 @@ func FuzzPolicy(f *testing.F) {
 			t.Fatal("another verdict the second time")
 		}
 	})
+}
+
+// TestDocumentedRoutes checks that docs/engine.md lists what the API serves, and nothing else.
+func TestDocumentedRoutes(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.FromSlash("../../../../docs/engine.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(b), "\n### Egress\n")
+	section, _, _ = strings.Cut(section, "\n#")
+	listed := map[string]bool{}
+	for _, r := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /[^`]*)` \\|").FindAllStringSubmatch(section, -1) {
+		listed[r[1]] = true
+	}
+	g, err := NewGateway(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(g, "")
+	for r := range listed {
+		method, path, _ := strings.Cut(r, " ")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("")))
+		if w.Code == http.StatusNotFound || w.Code == http.StatusMethodNotAllowed {
+			t.Errorf("%s is documented and not served: %d", r, w.Code)
+		}
+	}
+	for method := range strings.SplitSeq(allowed, ", ") {
+		if !listed[method+" /policy"] {
+			t.Errorf("%s /policy is served and not documented", method)
+		}
+	}
 }
