@@ -17,7 +17,8 @@ const (
 )
 
 // Pause freezes the sandbox's processes, waits until they are, and records it. Until [Handle.Unpause],
-// execs and files are ErrPaused; Close, Checkpoint and renewing go on working. A command that runs
+// execs and files are ErrPaused; Close and renewing go on working, and so does Checkpoint where the
+// server can. A command that runs
 // meanwhile stands still, and the stream of its output may be lost; run it with ExecOptions.Background
 // when it must not.
 func (h *Handle) Pause(ctx context.Context) error {
