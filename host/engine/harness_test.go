@@ -363,8 +363,22 @@ func processesOf(t testing.TB, s string) []string {
 
 // engineProcess is an engine in a process of its own.
 type engineProcess struct {
-	cmd   *exec.Cmd
-	stdin io.Closer
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *bufio.Reader
+}
+
+// goroutines asks how many it has.
+func (p *engineProcess) goroutines(t testing.TB) int {
+	t.Helper()
+	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if _, err := fmt.Fscanln(p.stdout, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func startProcess(t testing.TB, dir string) *engineProcess {
@@ -388,9 +402,10 @@ func startProcess(t testing.TB, dir string) *engineProcess {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
+	stdout := bufio.NewReader(out)
+	line, err := stdout.ReadString('\n')
 	if err != nil || line != "ready\n" {
 		t.Fatalf("the engine process didn't start: %q %v", line, err)
 	}
-	return &engineProcess{cmd, in}
+	return &engineProcess{cmd, in, stdout}
 }

@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -49,7 +51,7 @@ func leaked(within time.Duration) error {
 }
 
 // serve opens the engine, says so on standard output, and stays until
-// standard input closes.
+// standard input closes. For every line there it says how many goroutines it has.
 func serve(dir string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -59,7 +61,11 @@ func serve(dir string) int {
 		return 1
 	}
 	fmt.Println("ready")
-	_, _ = os.Stdin.Read(make([]byte, 1))
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		fmt.Println(runtime.NumGoroutine())
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	if err := e.Close(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -36,12 +36,11 @@ func Start(ctx context.Context, image *reexec.Image, lock *os.File, c Config) er
 	cmd.Dir = "/"
 	cmd.Env = []string{"GOMAXPROCS=1"} // it hardly ever does anything
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = cmd.Start()
+	err = startReaped(cmd) // if it ends before we do
 	_ = theirs.Close()
 	if err != nil {
 		return fmt.Errorf("starting shim: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // reap it, if it ends before we do
 
 	stop := context.AfterFunc(ctx, func() { _ = ours.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
