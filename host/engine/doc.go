@@ -9,8 +9,8 @@
 //		client := opensandbox.New(opensandbox.Options{BaseURL: e.BaseURL(), Transport: e.Transport()})
 //	}
 //
-// A sandbox is made from the machine's own root (image "host", and whatever
-// Options.Images maps to it): read-only below, private above, with its own
+// A sandbox is made from an image, or from the machine's own root (image "host",
+// and whatever Options.Images maps to it): read-only below, private above, with its own
 // processes, users, network and home directories. See [Probe] for how much of
 // that this machine allows; Open refuses when it is less than asked for.
 //
@@ -41,11 +41,13 @@
 // than Linux have a working directory and nothing else. Neither is ever used
 // without AllowReduced, nor silently.
 //
-// # Later
+// # Images and network
 //
-// Not there yet: outgoing network (sandboxes have loopback only), other
-// images, terminals, code contexts. Requests for these are
-// refused in the words of the protocol.
+// Other images come from registries, archives, layouts and directories: see
+// [OpenImages] and Options.Images. A sandbox reaches the outside through its
+// shim, by the policy that it was made with, or what is public without one.
+//
+// docs/engine.md lists every route and each difference from the original.
 //
 // imports: host/internal/engine/... only.
 package engine
