@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"unsafe"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -17,11 +16,7 @@ import (
 type source struct {
 	column int        // of the batch, or -1
 	fixed  *abi.Value // when it is none
-	// Where bytes were staged for the group that is being bound: the same text often comes row after
-	// row, and is copied once.
-	from    *byte
-	size    int
-	address uintptr
+	staged staged
 }
 
 // step runs one step.
@@ -88,6 +83,9 @@ func (p *program) each(i int, single *stmt, rows capability.Rows) *abi.Error {
 		many, failure := p.prepare(step.ManySQL, group*len(step.Params))
 		if failure != nil {
 			return at(failure, i, -1)
+		}
+		if err := many.keep(p.conn, len(step.Params)); err != nil {
+			return at(p.translate(err, "while a statement was made ready"), i, -1)
 		}
 		for ; n-row >= group; row += group {
 			if failure := p.once(i, many, rows, row, group); failure != nil {
@@ -182,70 +180,6 @@ func (p *program) once(i int, st *stmt, rows capability.Rows, row, count int) *a
 	}
 	c.arena.reset()
 	return failure
-}
-
-// bind sets every parameter of a statement. This loop is where a batch spends its time outside of
-// SQLite: nothing in it allocates, and a RowReader's cells are not copied.
-func (p *program) bind(st *stmt, rows capability.Rows, row, count int) *abi.Error {
-	c, sources, cells := p.conn, p.sources, p.conn.cells
-	for s := range sources {
-		sources[s].from = nil // what was staged before is gone
-	}
-	index := int32(0)
-	for r := row; r < row+count; r++ {
-		if p.reader != nil {
-			p.reader.ReadRow(r, cells)
-		}
-		for s := range sources {
-			index++
-			var rc int32
-			src := &sources[s]
-			switch {
-			case src.column < 0:
-				rc = c.bind(st.handle, index, src.fixed, src)
-			case p.reader != nil:
-				rc = c.bind(st.handle, index, &cells[src.column], src)
-			default:
-				v := rows.Value(r, src.column)
-				rc = c.bind(st.handle, index, &v, src)
-			}
-			if rc != lib.SQLITE_OK {
-				return p.translate(c.failure(rc), "while parameters were bound")
-			}
-		}
-	}
-	return nil
-}
-
-// bind sets one parameter.
-func (c *conn) bind(handle uintptr, index int32, v *abi.Value, src *source) int32 {
-	switch v.Kind {
-	case abi.KindNull:
-		return lib.Xsqlite3_bind_null(c.tls, handle, index)
-	case abi.KindInt, abi.KindBool:
-		return lib.Xsqlite3_bind_int64(c.tls, handle, index, v.Int)
-	case abi.KindReal:
-		return lib.Xsqlite3_bind_double(c.tls, handle, index, v.Real)
-	case abi.KindText, abi.KindJSON, abi.KindBlob:
-	default:
-		return lib.SQLITE_MISMATCH
-	}
-	size := len(v.Bytes)
-	if size > MaxValue {
-		return lib.SQLITE_TOOBIG
-	}
-	if from := unsafe.SliceData(v.Bytes); size == 0 || from != src.from || size != src.size {
-		address, err := c.arena.put(v.Bytes)
-		if err != nil {
-			return lib.SQLITE_NOMEM
-		}
-		src.from, src.size, src.address = from, size, address
-	}
-	// A null destructor tells SQLite that the bytes stay where they are until the run is over.
-	if v.Kind == abi.KindBlob {
-		return lib.Xsqlite3_bind_blob(c.tls, handle, index, src.address, int32(size), 0)
-	}
-	return lib.Xsqlite3_bind_text(c.tls, handle, index, src.address, int32(size), 0)
 }
 
 // execute runs a bound statement to its end and checks what it did.

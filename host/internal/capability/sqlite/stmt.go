@@ -22,6 +22,8 @@ type stmt struct {
 	used     uint64 // the cache's clock when it was last asked for
 	rows     int    // of its last result that was kept, 0 when it was small
 	bytes    int    // of that result's values
+	bound    []binding
+	kept     []kept // of a statement of many rows, nil of others
 }
 
 // statements keeps those of one connection prepared, by their text.
@@ -108,6 +110,7 @@ func (c *conn) prepare(sql string) (*stmt, error) {
 		readOnly: lib.Xsqlite3_stmt_readonly(c.tls, handle) != 0,
 		text:     sql,
 	}
+	st.bound = make([]binding, st.params)
 	// Spaces, comments and semicolons may follow; they compile to nothing.
 	for *(*byte)(pointer(tail)) != 0 {
 		second, rest, err := c.compile(tail)
@@ -135,5 +138,9 @@ func (c *conn) compile(start uintptr) (handle, tail uintptr, err error) {
 func (c *conn) finalize(st *stmt) {
 	if st != nil {
 		lib.Xsqlite3_finalize(c.tls, st.handle)
+		if st.kept != nil {
+			free(c.tls, st.kept[0].address)
+			st.kept = nil
+		}
 	}
 }
