@@ -165,4 +165,14 @@ func TestSandboxes(t *testing.T) {
 	for range r.client.Sandboxes(t.Context(), store.ListOptions{}) { //nolint:errcheck // only the first
 		break
 	}
+	key := store.Key{}
+	for details := range r.client.Sandboxes(t.Context(), store.ListOptions{Name: "n0"}) { //nolint:errcheck // looked at next
+		key = store.Key{Name: details.Name, SandboxID: details.SandboxID}
+	}
+	if n, err := r.client.DeleteSandbox(t.Context(), key); err != nil || n != 2 {
+		t.Errorf("got %d, %v", n, err)
+	}
+	if _, err := r.client.GetSandbox(t.Context(), key); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
 }

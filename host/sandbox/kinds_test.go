@@ -188,13 +188,20 @@ func TestCode(t *testing.T) {
 	if got := run(h, "echo $A"); strings.TrimSpace(got.Stdout) != "kept" {
 		t.Errorf("got %+v", got)
 	}
+	apart, err := h.CreateCodeContext(t.Context(), "bash", "")
+	must(t, err)
+	exec, err := h.ExecCode(t.Context(), "echo [$A]", sandbox.CodeOptions{Context: *apart})
+	must(t, err)
+	if result, err := exec.Wait(); err != nil || strings.TrimSpace(result.Stdout) != "[]" {
+		t.Errorf("got %+v, %v", result, err)
+	}
 	if got := r.payloads(h, store.EventExecStarted)[1]; field(t, got, "code") != "echo $A" || field(t, got, "cmd") != nil {
 		t.Errorf("started: %s", got)
 	}
 	if list, err := h.CodeContexts(t.Context(), ""); err != nil || len(list) == 0 {
 		t.Errorf("got %v, %v", list, err)
 	}
-	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2 exec.completed:2")
+	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2 exec.completed:2 exec.started:3 exec.completed:3")
 	r.checkpoint(h, "")
 	resumed := r.resume(h.ID(), sandbox.ResumeOptions{})
 	if got := run(resumed, "export A=kept; echo set"); !got.Replayed || strings.TrimSpace(got.Stdout) != "set" {

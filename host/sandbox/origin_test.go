@@ -244,3 +244,34 @@ func TestForkFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestForksAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	parent := r.create(sandbox.CreateOptions{})
+	r.run(parent, "echo base > /tmp/state")
+	children := make([]*sandbox.Handle, 2)
+	var all sync.WaitGroup
+	for i := range children {
+		all.Go(func() {
+			var err error
+			if children[i], err = parent.Fork(t.Context(), sandbox.ForkOptions{Tag: fmt.Sprint("tag", i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	for _, child := range children {
+		r.keep(child, nil)
+		if got := r.run(child, "cat /tmp/state"); got.Stdout != "base\n" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	list, err := parent.Checkpoints(t.Context())
+	if err != nil || len(list) != 2 || list[0].Tag == list[1].Tag || children[0].ID() == children[1].ID() {
+		t.Errorf("got %+v, %v", list, err)
+	}
+}

@@ -180,11 +180,11 @@ func (t *Terminal) follow(ctx, connected context.Context, pipe *pipeline) ending
 			}
 			continue
 		}
+		if event.Lost > 0 {
+			t.stdout.miss()
+		}
 		switch event.Kind { //nolint:exhaustive // the others say nothing here
 		case opensandbox.PTYOutput, opensandbox.PTYStderr, opensandbox.PTYReplay:
-			if event.Lost > 0 {
-				t.stdout.miss()
-			}
 			pipe.screen(output.add(event.Data))
 			begin()
 		case opensandbox.PTYConnected:

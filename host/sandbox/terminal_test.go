@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -289,5 +290,53 @@ func TestTerminalLedgerFails(t *testing.T) {
 	}
 	if _, stdout := transcript(t, r, h); strings.Contains(stdout, "lost") {
 		t.Errorf("what was not recorded was typed: %q", stdout)
+	}
+}
+
+func TestTerminalHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var calls []string
+	h := r.create(sandbox.CreateOptions{Hooks: &sandbox.Hooks{
+		ExecStart: func(_ string, seq int64, command string) {
+			calls = append(calls, fmt.Sprint("start ", seq, " ", command))
+		},
+		ExecComplete: func(_ string, seq int64, result *sandbox.Result) {
+			calls = append(calls, fmt.Sprint("complete ", seq, " ", result.ExitCode))
+		},
+	}})
+	if _, err := r.interactive(h, "exit 3", sandbox.TerminalOptions{}).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(calls, ", "); got != "start 1 exit 3, complete 1 3" {
+		t.Errorf("got %s", got)
+	}
+	r.wire.on(http.MethodPost, "/pty", says{http.StatusInternalServerError, `{"code":"X","message":"no terminals left"}`})
+	terminal := r.interactive(h, "sh", sandbox.TerminalOptions{})
+	if result, err := terminal.Wait(); result != nil || err == nil || !strings.Contains(err.Error(), "no terminals left") {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if _, err := terminal.Write([]byte("x")); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := h.Interactive(t.Context(), "sh", sandbox.TerminalOptions{Columns: 80}); !errors.Is(err, sandbox.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2")
+}
+
+// What a process prints in its last moment may not come; then the result is not said to be whole.
+func TestTerminalLosesItsLastWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	r.wire.do(http.MethodGet, "/pty/", func(req *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(req.URL.Path, "/ws") {
+			return pass(req)
+		}
+		return says{http.StatusOK, `{"session_id":"p","running":false,"output_offset":1000}`}.RoundTrip(req)
+	})
+	if result, err := r.interactive(h, "exit 0", sandbox.TerminalOptions{}).Wait(); err != nil || !result.Truncated {
+		t.Errorf("got %+v, %v", result, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -194,6 +195,7 @@ func writeTree(w io.Writer, dir string, progress func(CopyProgress)) error {
 		if info.IsDir() {
 			header.Name += "/"
 		}
+		header.ModTime = header.ModTime.Truncate(time.Second) // else it is rounded, to the future too
 		header.Uid, header.Gid, header.Uname, header.Gname = 0, 0, "", ""
 		if err := archive.WriteHeader(header); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
