@@ -83,7 +83,7 @@ type Head struct {
 	Epoch     uint64 // the claim that may append
 	LastStep  int64  // highest step_idx in the base table, -1 when none
 	MaxTS     int64  // highest ts, Unix milliseconds, 0 when none
-	Entries   uint64 // rows in the base table
+	Entries   uint64 // that segments hold
 	Hash      []byte // hash of the last segment, empty when none
 	SegmentID []byte // id of the last segment, empty when none
 }

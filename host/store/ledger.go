@@ -30,9 +30,9 @@ type Entry struct {
 // Head is where a sandbox's ledger stands.
 type Head struct {
 	Epoch     uint64 // the claim under which Append is accepted
-	LastStep  int64  // highest StepIndex, -1 when there is none
-	MaxTS     int64  // highest TS, Unix milliseconds, 0 when there is none
-	Entries   uint64 // rows, whoever wrote them
+	LastStep  int64  // highest StepIndex, whoever wrote it, -1 when there is none
+	MaxTS     int64  // highest TS, whoever wrote it, Unix milliseconds, 0 when there is none
+	Entries   uint64 // that segments hold, not rows: others may have written some
 	Hash      []byte // of the last segment; nil when there is none
 	SegmentID []byte // of the last segment; nil when there is none
 }

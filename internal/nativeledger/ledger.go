@@ -99,11 +99,11 @@ func (l *Ledger) OpenLedger(ctx context.Context, key store.Key) (store.Head, err
 	var head store.Head
 	err := l.write(ctx, func(tx *sql.Tx) error {
 		row := tx.QueryRow(sqlClaim, key.Name, key.SandboxID)
-		if err := row.Scan(&head.Epoch, &head.SegmentID, &head.Hash); err != nil {
+		if err := row.Scan(&head.Epoch, &head.SegmentID, &head.Hash, &head.Entries); err != nil {
 			return err
 		}
 		row = tx.QueryRow(sqlStand, key.Name, key.SandboxID)
-		return row.Scan(&head.LastStep, &head.MaxTS, &head.Entries)
+		return row.Scan(&head.LastStep, &head.MaxTS)
 	})
 	if err != nil {
 		return store.Head{}, fmt.Errorf("opening ledger of %s: %w", key, err)

@@ -82,9 +82,8 @@ const (
 	sqlClaim = `INSERT INTO alineo_host_heads(name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES (?, ?, 1, x'', x'', 0, 0)
  ON CONFLICT(name, sandbox_id) DO UPDATE SET epoch = epoch + 1
- RETURNING epoch, segment_id, hash`
-	sqlStand = `SELECT coalesce(max(step_idx), -1), coalesce(max(ts), 0), count(*)
- FROM alineo_events WHERE name = ? AND sandbox_id = ?`
+ RETURNING epoch, segment_id, hash, entries`
+	sqlStand   = `SELECT coalesce(max(step_idx), -1), coalesce(max(ts), 0) FROM alineo_events WHERE name = ? AND sandbox_id = ?`
 	sqlAdvance = `UPDATE alineo_host_heads SET segment_id = ?, hash = ?, max_ts = max(max_ts, ?), entries = entries + ?
  WHERE name = ? AND sandbox_id = ? AND epoch = ? AND hash = ?`
 	sqlInsert = `INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)

@@ -47,10 +47,10 @@ func (l *ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 		return nil, err
 	}
 	var epoch, segment, hash, step, ts, entries abi.Value
-	if _, err := alineo.FirstRow(reply.Steps[0].Rows, &epoch, &segment, &hash); err != nil {
+	if _, err := alineo.FirstRow(reply.Steps[0].Rows, &epoch, &segment, &hash, &entries); err != nil {
 		return nil, err
 	}
-	if _, err := alineo.FirstRow(reply.Steps[1].Rows, &step, &ts, &entries); err != nil {
+	if _, err := alineo.FirstRow(reply.Steps[1].Rows, &step, &ts); err != nil {
 		return nil, err
 	}
 	return &abi.Head{

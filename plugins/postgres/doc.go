@@ -4,7 +4,7 @@
 // The two tables of the reference client, alineo_events and alineo_environments, are exactly the
 // reference's, so that either program reads what the other wrote. Everything else has the prefix
 // alineo_host_: the schema's version, the head of each sandbox's ledger (who may write, and the hash
-// of what was written last), the chain of segments, the tombstones of deleted sandboxes, and six
+// of what was written last), the chain of segments, the tombstones of deleted sandboxes, and the
 // small indexes over the entries that listings are about, so that they read only what they show.
 //
 // Several hosts may share one database. A sandbox's entries get their ids under the lock of its head,

@@ -14,17 +14,17 @@ type ledger struct {
 	ledgerkit.Environments
 	ledgerkit.Maintenance
 
-	sql   statements
-	ready bool // the schema is there
-	store *alineo.Program
+	sql    statements
+	tables tables
+	store  *alineo.Program
 }
 
 func main() {}
 
 func init() {
 	l := &ledger{}
-	l.Environments = ledgerkit.Environments{DB: db, Ensure: l.ensure, SQL: &l.sql.environments}
-	l.Maintenance = ledgerkit.Maintenance{DB: db, Ensure: l.ensure, SQL: &l.sql.maintenance, Version: schemaVersion}
+	l.Environments = ledgerkit.Environments{DB: db, Ensure: l.ensure, Readable: l.readable, SQL: &l.sql.environments}
+	l.Maintenance = ledgerkit.Maintenance{DB: db, SQL: l.maintenanceSQL}
 	l.use(defaultSchema)
 	alineo.Serve(alineo.Plugin{
 		Manifest: abi.Manifest{
@@ -44,5 +44,5 @@ func init() {
 func (l *ledger) use(schema string) {
 	l.sql = newStatements(schema)
 	l.store = newAppend(&l.sql)
-	l.ready = false
+	l.tables = tables{}
 }

@@ -1,12 +1,16 @@
 package main
 
-import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+import (
+	"strings"
+
+	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+)
 
 // maintenanceSQL are the statements for those who operate the ledger. Its text is for literals that
 // name tables.
 func maintenanceSQL(in func(string) string, inText string) ledgerkit.MaintenanceSQL {
 	size := func(table string) string {
-		return `pg_total_relation_size('` + inText + table + `')`
+		return `coalesce(pg_total_relation_size(to_regclass('` + inText + table + `')), 0)`
 	}
 	return ledgerkit.MaintenanceSQL{
 		// Names are compared byte by byte, which the index, in the database's collation, is of no use for: a
@@ -21,9 +25,9 @@ func maintenanceSQL(in func(string) string, inText string) ledgerkit.Maintenance
  LEFT JOIN {}alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
  WHERE (k.name COLLATE "C", k.sandbox_id COLLATE "C") > ($1, $2)
  ORDER BY k.name COLLATE "C", k.sandbox_id COLLATE "C" LIMIT $3`),
-		Segments: in(`SELECT first_id, last_id, segment_id, previous, hash, leaves FROM {}alineo_host_segments
+		Segments: in(`SELECT first_id, last_id, segment_id, previous, hash, leaves FROM {}alineo_host_segments s
  WHERE name = $1 AND sandbox_id = $2 AND last_id > $3 AND NOT EXISTS (SELECT 1 ` + headOf + ` AND ` + isDeleting + `) ORDER BY last_id LIMIT $4`),
-		Tombstones: in(`SELECT name, sandbox_id, entries, hash, deleted_at FROM {}alineo_host_tombstones
+		Tombstones: in(`SELECT name, sandbox_id, entries, hash, deleted_at FROM {}alineo_host_tombstones t
  WHERE (name COLLATE "C", sandbox_id COLLATE "C") > ($1, $2)
  ORDER BY name COLLATE "C", sandbox_id COLLATE "C" LIMIT $3`),
 		Usage: in(`SELECT count(*), coalesce(sum(coalesce(octet_length(payload::text), 0) + coalesce(octet_length(error), 0)), 0)::bigint,
@@ -36,6 +40,17 @@ func maintenanceSQL(in func(string) string, inText string) ledgerkit.Maintenance
 			size("alineo_events") + ` + ` + size("alineo_environments") + ` + ` + size("alineo_host_heads") + ` + ` +
 			size("alineo_host_segments") + ` + ` + size("alineo_host_tombstones") + ` + ` + size("alineo_host_schema")),
 	}
+}
+
+// bareSQL are the same for the reference's tables alone: with empty ones in the place of ours.
+func bareSQL(in func(string) string, inText string) ledgerkit.MaintenanceSQL {
+	none := strings.NewReplacer(
+		"{}alineo_host_heads", `(SELECT ''::text AS name, ''::text AS sandbox_id, 0::bigint AS epoch, ''::bytea AS hash, ''::bytea AS segment_id,
+  0::bigint AS entries, 0::bigint AS max_ts WHERE FALSE)`,
+		"{}alineo_host_segments", `(SELECT ''::text AS name, ''::text AS sandbox_id, 0::bigint AS last_id, 0::bigint AS first_id, ''::bytea AS segment_id,
+  ''::bytea AS previous, ''::bytea AS hash, ''::bytea AS leaves WHERE FALSE)`,
+		"{}alineo_host_tombstones", `(SELECT ''::text AS name, ''::text AS sandbox_id, 0::bigint AS entries, ''::bytea AS hash, 0::bigint AS deleted_at WHERE FALSE)`)
+	return maintenanceSQL(func(sql string) string { return in(none.Replace(sql)) }, inText)
 }
 
 // lastSQL is the last rows of a scope, forwards, as far as they have so many bytes together. The very

@@ -8,10 +8,18 @@ import (
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
+// tables is what is known of the ledger's.
+type tables struct {
+	ready    bool // the schema is there
+	bare     bool // only the reference's tables are, and none can be made
+	patience ledgerkit.Patience
+}
+
 // ensure makes the schema at first use, or brings an older one up to date. Several instances, and several
 // hosts, may do so at once.
 func (l *ledger) ensure() error {
-	if l.ready {
+	t := &l.tables
+	if t.ready {
 		return nil
 	}
 	version, err := l.version()
@@ -20,22 +28,63 @@ func (l *ledger) ensure() error {
 			version, err = l.version()
 		}
 	}
-	if err == nil && version < schemaVersion {
-		var rows abi.Value
-		if rows, err = ledgerkit.One(db, l.sql.spread); err == nil && ledgerkit.Affordable(rows.Int) {
-			if err = l.index(version); err == nil {
-				version, err = l.version() // which another host may have made a newer one
-			}
-		}
-	}
 	if err != nil {
 		return err
 	}
+	t.bare = false
 	if version > schemaVersion {
 		return ledgerkit.ErrNewer(version, schemaVersion)
 	}
-	l.ready = true
+	if version == schemaVersion {
+		t.ready = true
+		return nil
+	}
+	// What an older version lacks is needed to be quick, not to be right.
+	if t.patience.Wait() {
+		return nil
+	}
+	rows, err := ledgerkit.One(db, l.sql.spread)
+	if err == nil && ledgerkit.Affordable(rows.Int) {
+		if err = l.index(version); err == nil {
+			return nil // the next call sees what it has become
+		}
+	}
+	if err == nil || ledgerkit.Hindered(err) {
+		t.patience.Failed()
+		return nil
+	}
+	return err
+}
+
+// readable is ensure for what only reads the reference's tables: where none of ours can be made, those
+// are enough.
+func (l *ledger) readable() error {
+	t := &l.tables
+	if t.bare && t.patience.Wait() {
+		return nil
+	}
+	err := l.ensure()
+	if !ledgerkit.Hindered(err) {
+		return err
+	}
+	there, failed := ledgerkit.One(db, l.sql.baseThere)
+	if failed != nil || there.Int == 0 {
+		return err
+	}
+	t.bare = true
+	t.patience.Failed()
 	return nil
+}
+
+// maintenanceSQL returns the statements for the tables that are there.
+func (l *ledger) maintenanceSQL() (*ledgerkit.MaintenanceSQL, int64, error) {
+	if err := l.readable(); err != nil {
+		return nil, 0, err
+	}
+	if l.tables.bare {
+		return &l.sql.bare, 0, nil
+	}
+	return &l.sql.maintenance, schemaVersion, nil
 }
 
 // version is that of the schema, 0 when there is none.
@@ -61,15 +110,23 @@ func (l *ledger) create() error {
 	for _, sql := range l.sql.schema {
 		steps = append(steps, alineo.Statement(sql))
 	}
-	return first(db.Write(append(steps, alineo.Statement(l.sql.addVersion))...))
+	err = first(db.Write(append(steps, alineo.Statement(l.sql.addVersion))...))
+	var failed *abi.Error
+	if errors.As(err, &failed) && failed.Code == abi.CodeDenied {
+		return &abi.Error{Code: failed.Code, Message: "the role may not make the ledger's tables, which are needed for anything but reading: " + failed.Message}
+	}
+	return err
 }
 
-// index renames the events of the reference's older generation, and makes the indexes, in one
-// transaction, unless another host has done it.
+// index brings the tables up to date in one transaction, unless another host has done it. The names that
+// the reference's older generation gave are changed once, when there is nothing yet but what it wrote.
 func (l *ledger) index(from int64) error {
 	steps := []alineo.Step{
 		alineo.Statement(l.sql.lockMigration), alineo.Statement(l.sql.still, alineo.Int(from)).Expect(1, abi.CodeConflict, faster),
-		alineo.Statement(l.sql.noTimeout), alineo.Statement(l.sql.rename),
+		alineo.Statement(l.sql.noTimeout), alineo.Statement(l.sql.lockTimeout),
+	}
+	if from < renamed {
+		steps = append(steps, alineo.Statement(l.sql.rename))
 	}
 	for _, sql := range l.sql.indexes {
 		steps = append(steps, alineo.Statement(sql))

@@ -10,18 +10,24 @@ import (
 
 // Read returns a page of one sandbox's entries, or of all when the key is empty.
 func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
-	if err := l.ensure(); err != nil {
+	if err := l.readable(); err != nil {
 		return nil, err
 	}
 	ts, id, err := ledgerkit.ParseCursor(req.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	var last abi.Value
+	var last, standby abi.Value
 	if req.Key == (abi.SandboxKey{}) {
 		// In a transaction of its own: what is read after it is at least as new.
-		if last, err = ledgerkit.One(db, l.sql.horizon); err != nil {
+		if _, err = ledgerkit.Row(db, l.sql.horizon, nil, &last, &standby); err != nil {
 			return nil, err
+		}
+		if standby.Int != 0 && req.Last == 0 {
+			return nil, &abi.Error{
+				Code:    abi.CodeUnsupported,
+				Message: "a standby can't be followed: which appends are under way is known to its primary alone, and they would be stepped over; follow the primary, or read one sandbox at a time",
+			}
 		}
 	}
 	if req.Last > 0 {
@@ -42,7 +48,7 @@ func (l *ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 
 // LastCheckpoint returns the newest checkpoint, of one tag when it has one.
 func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply, error) {
-	if err := l.ensure(); err != nil {
+	if err := l.readable(); err != nil {
 		return nil, err
 	}
 	if req.Tag == "" {
@@ -53,7 +59,7 @@ func (l *ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 
 // ListCheckpoints returns a page of the checkpoints in the order in which they were made.
 func (l *ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, error) {
-	if err := l.ensure(); err != nil {
+	if err := l.readable(); err != nil {
 		return nil, err
 	}
 	return ledgerkit.Checkpoints(db, req, l.sql.listCheckpoints)
@@ -61,7 +67,7 @@ func (l *ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, e
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.
 func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, error) {
-	if err := l.ensure(); err != nil {
+	if err := l.readable(); err != nil {
 		return nil, err
 	}
 	if req.Limit != nil && *req.Limit == 0 {
@@ -139,7 +145,7 @@ const oneSandbox = ` AND c.name = (SELECT $1::text) AND c.sandbox_id = (SELECT $
 
 // GetSandbox returns one sandbox, or no row.
 func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
-	if err := l.ensure(); err != nil {
+	if err := l.readable(); err != nil {
 		return nil, err
 	}
 	return ledgerkit.All(db, l.sql.details(oneSandbox, fewOnly), ledgerkit.Key(req.Key)...)
@@ -147,7 +153,7 @@ func (l *ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
 func (l *ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error) {
-	if err := l.ensure(); err != nil {
+	if err := l.readable(); err != nil {
 		return nil, err
 	}
 	var name abi.Value

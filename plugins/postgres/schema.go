@@ -6,7 +6,8 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 // untouched.
 const (
 	firstVersion  = 1 // the tables
-	schemaVersion = 2 // the old names renamed, and the indexes
+	renamed       = 2 // the old names renamed, and indexes
+	schemaVersion = 3 // other indexes
 )
 
 // schema makes what is missing, in the schema that stands for {}. The two tables and the index behind
@@ -85,14 +86,19 @@ var indexes = [...]string{
 	`CREATE INDEX alineo_host_marks ON {}alineo_events(name, sandbox_id, event, ts, id)
  WHERE ` + notOutput + `(` + ledgerkit.IsCreated + ` OR ` + ledgerkit.IsClosed + ` OR ` + ledgerkit.IsCompleted + `)`,
 	`CREATE INDEX alineo_host_checkpoints ON {}alineo_events(name, sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCheckpoint,
+	// How far a sandbox's steps go. An exec's output has the step that its start has.
+	`CREATE INDEX alineo_host_steps ON {}alineo_events(name, sandbox_id, step_idx) WHERE event <> 'exec.output'`,
 }
 
 // notOutput is what an index asks first.
 const notOutput = `event <> 'exec.output' AND `
 
-// firstIndexes are those of version 1, which those of version 2 take the place of.
-var firstIndexes = [...]string{
+// oldIndexes are those of earlier versions, which the new ones take the place of.
+var oldIndexes = [...]string{
 	`DROP INDEX IF EXISTS {}alineo_host_created`,
 	`DROP INDEX IF EXISTS {}alineo_host_created_name`,
 	`DROP INDEX IF EXISTS {}alineo_host_created_sandbox`,
+	`DROP INDEX IF EXISTS {}alineo_host_created_run`,
+	`DROP INDEX IF EXISTS {}alineo_host_marks`,
+	`DROP INDEX IF EXISTS {}alineo_host_checkpoints`,
 }

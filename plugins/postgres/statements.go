@@ -10,9 +10,11 @@ import (
 
 // statements are the ledger's, for the tables of one schema.
 type statements struct {
-	there, version, spread, lockMigration, noTimeout, absent, still string
-	schemaThere, makeSchema, rename, addVersion, setVersion         string
-	schema, indexes                                                 []string
+	there, baseThere, version, spread, lockMigration string
+	noTimeout, lockTimeout, absent, still            string
+	schemaThere, makeSchema, rename                  string
+	addVersion, setVersion                           string
+	schema, indexes                                  []string
 
 	claim, stand                                                string
 	mark, advance, advanceMany, insert, insertMany              string
@@ -23,6 +25,7 @@ type statements struct {
 	remove       deleteSQL
 	environments ledgerkit.EnvironmentSQL
 	maintenance  ledgerkit.MaintenanceSQL
+	bare         ledgerkit.MaintenanceSQL // for the reference's tables alone
 
 	details func(where, order string) string
 }
@@ -44,8 +47,9 @@ func newStatements(schemaName string) statements {
 	lock := strconv.Itoa(int(int32(hash.Sum32())))
 
 	s := statements{
-		there:   `SELECT to_regclass('` + inText + `alineo_host_schema') IS NOT NULL`,
-		version: in(`SELECT version FROM {}alineo_host_schema WHERE id = 1`),
+		there:     `SELECT to_regclass('` + inText + `alineo_host_schema') IS NOT NULL`,
+		baseThere: `SELECT to_regclass('` + inText + `alineo_events') IS NOT NULL`,
+		version:   in(`SELECT version FROM {}alineo_host_schema WHERE id = 1`),
 
 		// One host migrates; the others wait here, and find that it is done. They ask the catalog: what
 		// to_regclass answers may be as old as the transaction.
@@ -59,19 +63,23 @@ func newStatements(schemaName string) statements {
 		// Another host may have been faster.
 		still: in(`SELECT 1 FROM {}alineo_host_schema WHERE id = 1 AND version = $1`),
 		// An index over a large table takes longer than the statements of every day may.
-		noTimeout:  `SELECT set_config('statement_timeout', '0', true)`,
-		rename:     in(ledgerkit.RenameSQL("{}alineo_events")),
-		setVersion: in(`UPDATE {}alineo_host_schema SET version = ` + strconv.Itoa(schemaVersion) + ` WHERE id = 1`),
-		addVersion: in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(firstVersion) + `)`),
+		noTimeout: `SELECT set_config('statement_timeout', '0', true)`,
+		// Whoever appends holds the table until it commits, and who asks for it after this waits too.
+		lockTimeout: `SELECT set_config('lock_timeout', '2s', true)`,
+		rename:      in(ledgerkit.RenameSQL("{}alineo_events", "{}alineo_host_segments")),
+		setVersion:  in(`UPDATE {}alineo_host_schema SET version = ` + strconv.Itoa(schemaVersion) + ` WHERE id = 1`),
+		addVersion:  in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(firstVersion) + `)`),
 
 		claim: in(`INSERT INTO {}alineo_host_heads AS h (name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES ($1, $2, 1, '', '', 0, 0)
  ON CONFLICT (name, sandbox_id) DO UPDATE SET epoch = h.epoch + 1 WHERE NOT (` + isDeleting + `)
- RETURNING epoch, segment_id, hash`),
+ RETURNING epoch, segment_id, hash, entries`),
 
-		// The base table, not the head, says where a ledger stands: others may have written to it.
-		stand: in(`SELECT coalesce(max(step_idx), -1)::bigint, coalesce(max(ts), 0), count(*)
- FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2`),
+		// The base table, not the head, says where a ledger stands: others may have written to it. Two looks
+		// into indexes, however large it is.
+		stand: in(`SELECT coalesce((SELECT step_idx FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 AND event <> 'exec.output'
+  ORDER BY step_idx DESC LIMIT 1), -1)::bigint,
+ coalesce((SELECT ts FROM {}alineo_events WHERE name = $1 AND sandbox_id = $2 ORDER BY ts DESC LIMIT 1), 0)`),
 
 		// Every append says from which id on its entries will lie, until it is committed: who reads all
 		// sandboxes goes no further than that.
@@ -116,7 +124,7 @@ func newStatements(schemaName string) statements {
 		horizon: in(`WITH given AS MATERIALIZED (SELECT last_value AS id FROM {}alineo_events_id_seq)
  SELECT given.id - coalesce((SELECT max((given.id - objid::bigint) & 2147483647) FROM pg_locks
   WHERE locktype = 'advisory' AND classid = ` + strconv.FormatUint(uint64(hash.Sum32()), 10) + ` AND objsubid = 2 AND objid <= 2147483647
-   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())), 0) FROM given`),
+   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())), 0), pg_is_in_recovery() FROM given`),
 		readAll: in(`SELECT ` + ledgerkit.EventColumns + ` FROM {}alineo_events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`),
 
 		last:    in(lastSQL(`name = $1 AND sandbox_id = $2`, `ts DESC, id DESC`, `ts, id`, `$3`, `$4`)),
@@ -135,6 +143,7 @@ func newStatements(schemaName string) statements {
 		remove: newDeleteSQL(in),
 
 		maintenance: maintenanceSQL(in, inText),
+		bare:        bareSQL(in, inText),
 
 		environments: ledgerkit.EnvironmentSQL{
 			Get:  in(`SELECT ` + ledgerkit.EnvironmentColumns + ` FROM {}alineo_environments WHERE name = $1`),
@@ -147,8 +156,8 @@ func newStatements(schemaName string) statements {
 	for i := range schema {
 		s.schema = append(s.schema, in(schema[i]))
 	}
-	for i := range firstIndexes {
-		s.indexes = append(s.indexes, in(firstIndexes[i]))
+	for i := range oldIndexes {
+		s.indexes = append(s.indexes, in(oldIndexes[i]))
 	}
 	for i := range indexes {
 		s.indexes = append(s.indexes, in(indexes[i]))

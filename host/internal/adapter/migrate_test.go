@@ -40,7 +40,7 @@ func onFile(t *testing.T, file string, statements ...string) (value string) {
 
 const (
 	ownIndexes = `SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'alineo_events' AND name LIKE 'alineo_host_%' ORDER BY name)`
-	allIndexes = "alineo_host_checkpoints alineo_host_created alineo_host_created_name alineo_host_created_run alineo_host_marks"
+	allIndexes = "alineo_host_checkpoints alineo_host_created alineo_host_created_name alineo_host_created_run alineo_host_marks alineo_host_steps"
 	version    = `SELECT version FROM alineo_host_schema`
 )
 
@@ -103,14 +103,14 @@ func TestMigrations(t *testing.T) {
 	if err := list(patientSQLite(t, rt, file, 10*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if indexes, v := onFile(t, file, ownIndexes), onFile(t, file, version); indexes != allIndexes || v != "2" {
+	if indexes, v := onFile(t, file, ownIndexes), onFile(t, file, version); indexes != allIndexes || v != "3" {
 		t.Errorf("version %s with the indexes %q", v, indexes)
 	}
 
 	// As a later plugin left it.
-	onFile(t, file, "UPDATE alineo_host_schema SET version = 3", "DROP INDEX alineo_host_marks", version)
+	onFile(t, file, "UPDATE alineo_host_schema SET version = 4", "DROP INDEX alineo_host_marks", version)
 	for range 2 {
-		if err := list(patientSQLite(t, rt, file, time.Minute)); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 3") {
+		if err := list(patientSQLite(t, rt, file, time.Minute)); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 4") {
 			t.Errorf("a later version: %v", err)
 		}
 	}

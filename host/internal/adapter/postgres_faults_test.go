@@ -233,6 +233,16 @@ func TestPostgresStandby(t *testing.T) {
 	if _, err := n.l.OpenLedger(t.Context(), n.key); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "accepts no writes (it is a standby, or read-only)") {
 		t.Errorf("claiming on a standby: %v", err)
 	}
+	// An append that is under way can't be seen there, and would be stepped over for good.
+	page, err := n.l.ReadAll(t.Context(), store.ReadOptions{Last: 3})
+	if err != nil || len(page.Entries) != 3 {
+		t.Errorf("the last entries of a standby: %+v, %v", page, err)
+	}
+	for _, opts := range []store.ReadOptions{{}, {Cursor: page.Cursor}} {
+		if _, err := n.l.ReadAll(t.Context(), opts); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "follow the primary") {
+			t.Errorf("following a standby: %v", err)
+		}
+	}
 	// A ledger that isn't there yet can't be made.
 	_, empty := primary.Database(t)
 	other, err := pgx.ParseConfig(empty)

@@ -15,14 +15,15 @@ type EnvironmentSQL struct {
 
 // Environments are the operations on prebuilt snapshots.
 type Environments struct {
-	DB     Database
-	Ensure func() error // makes the schema at first use
-	SQL    *EnvironmentSQL
+	DB       Database
+	Ensure   func() error // makes the schema at first use
+	Readable func() error // the same, but the reference's tables are enough where none can be made
+	SQL      *EnvironmentSQL
 }
 
 // GetEnvironment returns one environment.
 func (e *Environments) GetEnvironment(req *abi.EnvironmentRequest) (*abi.Environment, error) {
-	if err := e.Ensure(); err != nil {
+	if err := e.Readable(); err != nil {
 		return nil, err
 	}
 	var name, snapshot, image, built abi.Value
@@ -59,7 +60,7 @@ func (e *Environments) DeleteEnvironment(req *abi.EnvironmentRequest) error {
 
 // ListEnvironments returns all, newest first.
 func (e *Environments) ListEnvironments() (*abi.RowsReply, error) {
-	if err := e.Ensure(); err != nil {
+	if err := e.Readable(); err != nil {
 		return nil, err
 	}
 	return All(e.DB, e.SQL.List)

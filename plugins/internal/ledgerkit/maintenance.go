@@ -19,27 +19,28 @@ type MaintenanceSQL struct {
 
 // Maintenance are the operations for those who operate a ledger.
 type Maintenance struct {
-	DB      Database
-	Ensure  func() error // makes the schema at first use
-	SQL     *MaintenanceSQL
-	Version int64 // of the schema
+	DB Database
+	// SQL makes the schema at first use and returns the statements for what is there, and its version: 0
+	// when there are only the reference's tables, and none of ours can be made.
+	SQL func() (sql *MaintenanceSQL, version int64, err error)
 }
 
 var _ alineo.Maintenance = (*Maintenance)(nil)
 
 // ListHeads returns a page of heads.
 func (m *Maintenance) ListHeads(req *abi.PageRequest) (*abi.RowsReply, error) {
-	return m.byKey(m.SQL.Heads, req)
+	return m.byKey(req, func(sql *MaintenanceSQL) string { return sql.Heads })
 }
 
 // ListTombstones returns a page of tombstones.
 func (m *Maintenance) ListTombstones(req *abi.PageRequest) (*abi.RowsReply, error) {
-	return m.byKey(m.SQL.Tombstones, req)
+	return m.byKey(req, func(sql *MaintenanceSQL) string { return sql.Tombstones })
 }
 
 // byKey answers with a page of rows that begin with a sandbox's name and id.
-func (m *Maintenance) byKey(sql string, req *abi.PageRequest) (*abi.RowsReply, error) {
-	if err := m.Ensure(); err != nil {
+func (m *Maintenance) byKey(req *abi.PageRequest, which func(*MaintenanceSQL) string) (*abi.RowsReply, error) {
+	sql, _, err := m.SQL()
+	if err != nil {
 		return nil, err
 	}
 	from, err := parseKeyCursor(req.Cursor)
@@ -47,7 +48,7 @@ func (m *Maintenance) byKey(sql string, req *abi.PageRequest) (*abi.RowsReply, e
 		return nil, err
 	}
 	limit, oneMore := Limit(req.Limit)
-	step := alineo.Keep(sql, append(Key(from), oneMore)...).Limit(limit, req.MaxBytes)
+	step := alineo.Keep(which(sql), append(Key(from), oneMore)...).Limit(limit, req.MaxBytes)
 	return page(m.DB, step, req.Cursor, func(last *abi.Table) []byte {
 		name, id := last.Value(0, 0), last.Value(0, 1)
 		if name.Kind == abi.KindNull || id.Kind == abi.KindNull {
@@ -59,7 +60,8 @@ func (m *Maintenance) byKey(sql string, req *abi.PageRequest) (*abi.RowsReply, e
 
 // ListSegments returns a page of one sandbox's chain.
 func (m *Maintenance) ListSegments(req *abi.SandboxPageRequest) (*abi.RowsReply, error) {
-	if err := m.Ensure(); err != nil {
+	sql, _, err := m.SQL()
+	if err != nil {
 		return nil, err
 	}
 	_, after, err := ParseCursor(req.Cursor)
@@ -67,17 +69,18 @@ func (m *Maintenance) ListSegments(req *abi.SandboxPageRequest) (*abi.RowsReply,
 		return nil, err
 	}
 	limit, oneMore := Limit(req.Limit)
-	step := alineo.Keep(m.SQL.Segments, append(Key(req.Key), alineo.Int(after), oneMore)...).Limit(limit, req.MaxBytes)
+	step := alineo.Keep(sql.Segments, append(Key(req.Key), alineo.Int(after), oneMore)...).Limit(limit, req.MaxBytes)
 	return Page(m.DB, step, req.Cursor, abi.StoredFirstID, abi.StoredLastID)
 }
 
 // Usage sums up one sandbox's entries.
 func (m *Maintenance) Usage(req *abi.SandboxRequest) (*abi.Usage, error) {
-	if err := m.Ensure(); err != nil {
+	sql, _, err := m.SQL()
+	if err != nil {
 		return nil, err
 	}
 	var entries, bytes, first, last, created, closed abi.Value
-	if _, err := Row(m.DB, m.SQL.Usage, Key(req.Key), &entries, &bytes, &first, &last, &created, &closed); err != nil {
+	if _, err := Row(m.DB, sql.Usage, Key(req.Key), &entries, &bytes, &first, &last, &created, &closed); err != nil {
 		return nil, err
 	}
 	return &abi.Usage{
@@ -88,14 +91,15 @@ func (m *Maintenance) Usage(req *abi.SandboxRequest) (*abi.Usage, error) {
 
 // Stats sums the store up.
 func (m *Maintenance) Stats() (*abi.Stats, error) {
-	if err := m.Ensure(); err != nil {
+	sql, version, err := m.SQL()
+	if err != nil {
 		return nil, err
 	}
 	var entries, bytes abi.Value
-	if _, err := Row(m.DB, m.SQL.Stats, nil, &entries, &bytes); err != nil {
+	if _, err := Row(m.DB, sql.Stats, nil, &entries, &bytes); err != nil {
 		return nil, err
 	}
-	return &abi.Stats{Entries: entries.Int, StorageBytes: bytes.Int, SchemaVersion: m.Version}, nil
+	return &abi.Stats{Entries: entries.Int, StorageBytes: bytes.Int, SchemaVersion: version}, nil
 }
 
 // keyCursor is behind a key: how long the name is, the name, the id.

@@ -1,6 +1,7 @@
 package ledgerkit
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/alineo-labs/alineo-host/abi"
@@ -20,8 +21,34 @@ func Affordable(rows int64) bool {
 		return true
 	}
 	alineo.Log(alineo.Warn, "the ledger has about "+strconv.FormatInt(rows, 10)+" entries and lacks the indexes that listings are quick by; "+
-		"to have them built, start once with deadline = \""+strconv.FormatUint(2*takes/1000+1, 10)+"s\" in the plugin's limits")
+		"to have them built, for which every append waits, start once with deadline = \""+strconv.FormatUint(2*takes/1000+1, 10)+"s\" in the plugin's limits")
 	return false
+}
+
+// Patience puts off what failed or can't be afforded, so that not every call waits for it: until ever
+// more calls have passed.
+type Patience struct{ failures, calls int }
+
+// Wait says whether this call is to do without.
+func (p *Patience) Wait() bool {
+	if p.calls == 0 {
+		return false
+	}
+	p.calls--
+	return true
+}
+
+// Failed makes the next calls wait.
+func (p *Patience) Failed() {
+	p.failures = min(p.failures+1, 10)
+	p.calls = 4 << p.failures
+}
+
+// Hindered tells whether a migration failed for a reason that reading has nothing to do with: the
+// database may only be read, or another program holds it.
+func Hindered(err error) bool {
+	var failed *abi.Error
+	return errors.As(err, &failed) && (failed.Code == abi.CodeUnavailable || failed.Code == abi.CodeDenied)
 }
 
 // ErrNewer is about a schema that a later plugin has made.

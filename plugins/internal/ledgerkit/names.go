@@ -44,8 +44,9 @@ var oldNames = [...][2]string{
 	{"checkpoint", "step.checkpointed"},
 }
 
-// RenameSQL renames every old name of a table of events in one statement that touches no other row.
-func RenameSQL(table string) string {
+// RenameSQL renames every old name of a table of events in one statement that touches no other row, and
+// none of what a segment holds: an event of the host's own may have such a name, and is in a hash.
+func RenameSQL(table, segments string) string {
 	var cases, names strings.Builder
 	for i := range oldNames {
 		was, is := oldNames[i][0], oldNames[i][1]
@@ -55,5 +56,6 @@ func RenameSQL(table string) string {
 		}
 		names.WriteString("'" + was + "'")
 	}
-	return "UPDATE " + table + " SET event = CASE event" + cases.String() + " ELSE event END WHERE event IN (" + names.String() + ")"
+	return "UPDATE " + table + " SET event = CASE event" + cases.String() + " ELSE event END WHERE event IN (" + names.String() + ")" +
+		" AND id < coalesce((SELECT min(first_id) FROM " + segments + "), 9223372036854775807)"
 }

@@ -14,28 +14,49 @@ const manyRows = 64
 // newAppend is the program of an append, over the segments and the entries of a batch: the heads
 // move, or nothing is written.
 func newAppend(sql *Statements) *alineo.Program {
-	return database.Program(false,
-		alineo.Statement(sql.Advance, alineo.Columns(
-			abi.SegmentID, abi.SegmentHash, abi.SegmentMaxTS, abi.SegmentCount,
-			abi.SegmentName, abi.SegmentSandboxID, abi.SegmentEpoch, abi.SegmentPrevious)...).
-			Over(0).
-			Expect(1, abi.CodeConflict, "the sandbox's ledger is held by another driver, or is not where this one left it"),
-		alineo.Statement(sql.Insert, alineo.Columns(
-			abi.EntrySandboxID, abi.EntryName, abi.EntryStep, abi.EntryBranch,
-			abi.EntryEvent, abi.EntryPayload, abi.EntryError, abi.EntryTS)...).
-			Many(manyRows).Over(1),
-		alineo.Statement(sql.Segment, alineo.Columns(
-			abi.SegmentName, abi.SegmentSandboxID, abi.SegmentAfter, abi.SegmentAfter, abi.SegmentCount,
-			abi.SegmentID, abi.SegmentPrevious, abi.SegmentHash, abi.SegmentLeaves)...).
-			Over(0),
-	)
+	return database.Program(false, moving(sql), inserting(sql), listing(sql))
 }
 
 // The steps of newAppend, as errors name them.
 const (
 	stepAdvance = "0"
 	stepInsert  = "1"
+	stepSegment = "2"
 )
+
+// newAppendAbove is newAppend for when SQLite would give ids again: it gives the one behind the highest
+// that there is, and others have deleted the highest. A row that stands for them is there meanwhile.
+func newAppendAbove(sql *Statements) *alineo.Program {
+	return database.Program(false, moving(sql),
+		alineo.Statement(sql.Above, alineo.Columns(abi.SegmentName, abi.SegmentSandboxID)...).Over(0),
+		inserting(sql), listing(sql), alineo.Statement(sql.Below))
+}
+
+// stepInsertAbove is the insert of newAppendAbove.
+const stepInsertAbove = "2"
+
+func moving(sql *Statements) alineo.Step {
+	return alineo.Statement(sql.Advance, alineo.Columns(
+		abi.SegmentID, abi.SegmentHash, abi.SegmentMaxTS, abi.SegmentCount,
+		abi.SegmentName, abi.SegmentSandboxID, abi.SegmentEpoch, abi.SegmentPrevious)...).
+		Over(0).
+		Expect(1, abi.CodeConflict, "the sandbox's ledger is held by another driver, or is not where this one left it")
+}
+
+func inserting(sql *Statements) alineo.Step {
+	return alineo.Statement(sql.Insert, alineo.Columns(
+		abi.EntrySandboxID, abi.EntryName, abi.EntryStep, abi.EntryBranch,
+		abi.EntryEvent, abi.EntryPayload, abi.EntryError, abi.EntryTS)...).
+		Many(manyRows).Over(1)
+}
+
+func listing(sql *Statements) alineo.Step {
+	return alineo.Statement(sql.Segment, alineo.Columns(
+		abi.SegmentName, abi.SegmentSandboxID, abi.SegmentAfter, abi.SegmentCount,
+		abi.SegmentID, abi.SegmentPrevious, abi.SegmentHash, abi.SegmentLeaves)...).
+		Over(0).
+		Expect(1, abi.CodeInternal, "ids would be given again")
+}
 
 // Open claims a sandbox's ledger: its epoch goes up, so that older drivers can't append any more.
 func (l *Ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
@@ -48,10 +69,10 @@ func (l *Ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 		return nil, err
 	}
 	var epoch, segment, hash, step, ts, entries abi.Value
-	if _, err := alineo.FirstRow(reply.Steps[0].Rows, &epoch, &segment, &hash); err != nil {
+	if _, err := alineo.FirstRow(reply.Steps[0].Rows, &epoch, &segment, &hash, &entries); err != nil {
 		return nil, err
 	}
-	if _, err := alineo.FirstRow(reply.Steps[1].Rows, &step, &ts, &entries); err != nil {
+	if _, err := alineo.FirstRow(reply.Steps[1].Rows, &step, &ts); err != nil {
 		return nil, err
 	}
 	return &abi.Head{
@@ -60,14 +81,19 @@ func (l *Ledger) Open(req *abi.LedgerOpenRequest) (*abi.Head, error) {
 	}, nil
 }
 
-// Append writes a batch in one crossing.
+// Append writes a batch in one crossing, or in two after others have deleted the newest entries.
 func (l *Ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, error) {
 	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
+	insert := stepInsert
 	_, err := l.tables.checked(l.store.Run(req.Segments, req.Entries))
 	var failed *abi.Error
-	if !errors.As(err, &failed) {
+	if errors.As(err, &failed) && failed.Code == abi.CodeInternal && failed.Details[abi.DetailStep] == stepSegment {
+		insert = stepInsertAbove
+		_, err = l.tables.checked(l.storeAbove.Run(req.Segments, req.Entries))
+	}
+	if err == nil || !errors.As(err, &failed) {
 		return &abi.LedgerAppendReply{}, err
 	}
 	switch failed.Details[abi.DetailStep] {
@@ -79,7 +105,7 @@ func (l *Ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 			failed = missing
 		}
 		return nil, ledgerkit.About(failed, abi.DetailSegment)
-	case stepInsert:
+	case insert:
 		return nil, ledgerkit.About(failed, abi.DetailEntry)
 	}
 	return nil, failed

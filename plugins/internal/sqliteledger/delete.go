@@ -22,10 +22,12 @@ const left = `(EXISTS (SELECT 1 FROM alineo_events WHERE name = ?1 AND sandbox_i
   OR EXISTS (SELECT 1 FROM alineo_host_segments WHERE name = ?1 AND sandbox_id = ?2))`
 
 // goes are the entries of one piece: the oldest, as far as they fit.
-var goes = `SELECT id FROM (SELECT id, row_number() OVER (ORDER BY ts, id) AS n,
+func goes() string {
+	return `SELECT id FROM (SELECT id, row_number() OVER (ORDER BY ts, id) AS n,
    sum(100 + coalesce(octet_length(payload), 0) + coalesce(octet_length(error), 0)) OVER (ORDER BY ts, id) AS size
    FROM (SELECT id, ts, payload, error FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2
     ORDER BY ts, id LIMIT ` + strconv.Itoa(ledgerkit.PieceEntries) + `)) WHERE n = 1 OR size <= ` + strconv.Itoa(ledgerkit.PieceBytes)
+}
 
 // DeleteSQL are the statements of a piece of a deletion, in their order. Each has the key.
 type DeleteSQL struct {
@@ -40,10 +42,10 @@ func deleteSQL() DeleteSQL {
 	return DeleteSQL{
 		Tombstone: `INSERT INTO alineo_host_tombstones(name, sandbox_id, entries, hash, deleted_at)
  SELECT ?1, ?2, n, coalesce((SELECT h.hash ` + headOf + `), x''), CAST(unixepoch('subsec') * 1000 AS INTEGER)
- FROM (SELECT count(*) AS n FROM (` + goes + `)) WHERE n > 0
+ FROM (SELECT count(*) AS n FROM (` + goes() + `)) WHERE n > 0
  ON CONFLICT(name, sandbox_id) DO UPDATE SET entries = entries + excluded.entries, deleted_at = excluded.deleted_at,
   hash = CASE WHEN EXISTS (SELECT 1 ` + headOf + ` AND ` + isDeleting + `) THEN hash ELSE excluded.hash END`,
-		Events: `DELETE FROM alineo_events WHERE id IN (` + goes + `)`,
+		Events: `DELETE FROM alineo_events WHERE id IN (` + goes() + `)`,
 		Segments: `DELETE FROM alineo_host_segments WHERE name = ?1 AND sandbox_id = ?2 AND last_id IN (SELECT last_id
  FROM alineo_host_segments WHERE name = ?1 AND sandbox_id = ?2 ORDER BY last_id LIMIT ` + strconv.Itoa(ledgerkit.PieceSegments) + `)`,
 		// The head stays and its epoch goes up: whoever drove the sandbox can't append any more.

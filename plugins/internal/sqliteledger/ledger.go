@@ -17,6 +17,8 @@ type Ledger struct {
 	tables tables
 	sql    Statements
 	store  *alineo.Program
+	// storeAbove is store for when the newest entries were deleted by others.
+	storeAbove *alineo.Program
 
 	readFirst string
 }
@@ -26,11 +28,9 @@ var _ Operations = (*Ledger)(nil)
 // New returns the ledger with these statements.
 func New(sql Statements) *Ledger {
 	l := &Ledger{sql: sql, readFirst: sql.first()}
-	l.store = newAppend(&l.sql)
-	l.Environments = ledgerkit.Environments{DB: &l.tables, Ensure: l.tables.ensure, SQL: &l.sql.Environments}
-	l.Maintenance = ledgerkit.Maintenance{
-		DB: &l.tables, Ensure: l.tables.ensure, SQL: &l.sql.Maintenance, Version: schemaVersion,
-	}
+	l.store, l.storeAbove = newAppend(&l.sql), newAppendAbove(&l.sql)
+	l.Environments = ledgerkit.Environments{DB: &l.tables, Ensure: l.tables.ensure, Readable: l.tables.readable, SQL: &l.sql.Environments}
+	l.Maintenance = ledgerkit.Maintenance{DB: &l.tables, SQL: l.maintenance}
 	return l
 }
 
@@ -65,4 +65,16 @@ func configure(req *abi.ConfigureRequest) (*abi.ConfigureReply, error) {
 		})
 	}
 	return &reply, nil
+}
+
+// maintenance returns the statements for the tables that are there.
+func (l *Ledger) maintenance() (*ledgerkit.MaintenanceSQL, int64, error) {
+	if err := l.tables.readable(); err != nil {
+		return nil, 0, err
+	}
+	if l.tables.bare {
+		bare := l.sql.bareMaintenance()
+		return &bare, 0, nil
+	}
+	return &l.sql.Maintenance, schemaVersion, nil
 }

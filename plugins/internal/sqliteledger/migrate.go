@@ -11,7 +11,9 @@ import (
 
 // tables are the ledger's, made at first use.
 type tables struct {
-	ready bool // the schema is there
+	ready    bool // the schema is there
+	bare     bool // only the reference's tables are, and none can be made
+	patience ledgerkit.Patience
 }
 
 var _ ledgerkit.Database = (*tables)(nil)
@@ -22,34 +24,59 @@ func (t *tables) ensure() error {
 	if t.ready {
 		return nil
 	}
-	version, err := version()
-	if err == nil && version == 0 {
-		version = firstVersion
-		err = migrate(version, schema[:])
+	known, err := version()
+	if err == nil && known == 0 {
+		if err = migrate(0, firstVersion, schema[:]); err == nil {
+			known, err = version() // which another host may have made a newer one
+		}
 	}
 	if err != nil {
 		return err
 	}
-	if version > schemaVersion {
-		return ledgerkit.ErrNewer(version, schemaVersion)
+	t.bare = false
+	if known > schemaVersion {
+		return ledgerkit.ErrNewer(known, schemaVersion)
 	}
-	if version < schemaVersion {
-		rows, err := ledgerkit.One(database, sqlSpread)
-		if err != nil {
-			return err
-		}
-		if ledgerkit.Affordable(rows.Int) {
-			err = migrate(schemaVersion, append([]string{ledgerkit.RenameSQL("alineo_events")}, indexes[:]...))
-		}
-		var failed *abi.Error
-		if errors.As(err, &failed) && failed.Code == abi.CodeUnavailable {
-			return nil // read-only, or busy: what version 1 lacks is needed to be quick, not to be right
-		}
-		if err != nil {
-			return err
-		}
+	if known == schemaVersion {
+		t.ready = true
+		return nil
 	}
-	t.ready = true
+	// What an older version lacks is needed to be quick, not to be right.
+	if t.patience.Wait() {
+		return nil
+	}
+	rows, err := ledgerkit.One(database, sqlSpread)
+	if err != nil {
+		return err
+	}
+	if !ledgerkit.Affordable(rows.Int) {
+		t.patience.Failed()
+		return nil
+	}
+	err = migrate(known, schemaVersion, upgrade(known))
+	if ledgerkit.Hindered(err) {
+		t.patience.Failed()
+		return nil
+	}
+	return err // when there is none, the next call sees what it has become
+}
+
+// readable is ensure for what only reads the reference's tables: where none of ours can be made, those
+// are enough.
+func (t *tables) readable() error {
+	if t.bare && t.patience.Wait() {
+		return nil
+	}
+	err := t.ensure()
+	if !ledgerkit.Hindered(err) {
+		return err
+	}
+	there, failed := ledgerkit.One(database, sqlBaseThere)
+	if failed != nil || there.Int == 0 {
+		return err
+	}
+	t.bare = true
+	t.patience.Failed()
 	return nil
 }
 
@@ -70,7 +97,7 @@ func (t *tables) checked(reply *abi.SQLExecReply, err error) (*abi.SQLExecReply,
 	if !errors.As(err, &failed) || failed.Code != abi.CodeInvalid || !strings.HasPrefix(failed.Message, "no such table: alineo_") {
 		return reply, err
 	}
-	t.ready = false
+	t.ready, t.bare = false, false
 	return nil, &abi.Error{
 		Code: abi.CodeUnavailable, Retryable: true,
 		Message: "the ledger's tables are gone: its database file was replaced while it was open",
@@ -87,11 +114,13 @@ func (t *tables) Write(steps ...alineo.Step) (*abi.SQLExecReply, error) {
 	return t.checked(database.Write(steps...))
 }
 
-// migrate brings the schema to a version in one transaction. Each statement may run again: another host
-// may have been faster.
-func migrate(to int64, statements []string) error {
-	steps := []alineo.Step{alineo.Statement(sqlSchemaTable)}
-	steps = append(steps, alineo.Query(sqlSchemaNewer, alineo.Int(schemaVersion)).Expect(0, abi.CodeConflict, "another host has made a newer schema"))
+// migrate brings the schema from one version to another in one transaction, unless another host was
+// faster. A first version finds nothing, or what a host made of it meanwhile.
+func migrate(from, to int64, statements []string) error {
+	steps := []alineo.Step{
+		alineo.Statement(sqlSchemaTable),
+		alineo.Query(sqlSchemaStill, alineo.Int(from)).Expect(1, abi.CodeConflict, "another host has made the schema"),
+	}
 	for _, sql := range statements {
 		steps = append(steps, alineo.Statement(sql))
 	}
@@ -99,7 +128,7 @@ func migrate(to int64, statements []string) error {
 	_, err := database.Write(steps...)
 	var failed *abi.Error
 	if errors.As(err, &failed) && failed.Code == abi.CodeConflict && failed.Details[abi.DetailStep] == "1" {
-		return ledgerkit.ErrNewer(schemaVersion+1, schemaVersion)
+		return nil
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func TestPlans(t *testing.T) {
 	cursor := make([]byte, 16)
 	for name, c := range map[string]struct{ statement, sorts string }{
 		"claim": {statement: right.Claim}, "stand": {statement: right.Stand}, "advance": {statement: right.Advance},
-		"segment": {statement: right.Segment}, "applied": {statement: right.Applied}, "head": {statement: right.Head},
+		"segment": {statement: right.Segment}, "above": {statement: right.Above}, "below": {statement: right.Below}, "applied": {statement: right.Applied}, "head": {statement: right.Head},
 		"read": {statement: right.Read}, "read first": {statement: right.first(), sorts: "entries without a time"}, "read all": {statement: right.ReadAll},
 		"last": {statement: right.Last, sorts: "the page"}, "last of all": {statement: right.LastAll, sorts: "the page"},
 		"last checkpoint": {statement: right.LastCheckpoint}, "tagged checkpoint": {statement: right.TaggedCheckpoint},

@@ -10,7 +10,7 @@ import (
 
 // Read returns a page of one sandbox's entries, or of all when the key is empty.
 func (l *Ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
-	if err := l.tables.ensure(); err != nil {
+	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
 	ts, id, err := ledgerkit.ParseCursor(req.Cursor)
@@ -39,7 +39,7 @@ func (l *Ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 
 // LastCheckpoint returns the newest checkpoint, of one tag when it has one.
 func (l *Ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply, error) {
-	if err := l.tables.ensure(); err != nil {
+	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
 	if req.Tag == "" {
@@ -50,7 +50,7 @@ func (l *Ledger) LastCheckpoint(req *abi.LastCheckpointRequest) (*abi.RowsReply,
 
 // ListCheckpoints returns a page of the checkpoints in the order in which they were made.
 func (l *Ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, error) {
-	if err := l.tables.ensure(); err != nil {
+	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
 	return ledgerkit.Checkpoints(&l.tables, req, l.sql.ListCheckpoints)
@@ -58,7 +58,7 @@ func (l *Ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, e
 
 // ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.
 func (l *Ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, error) {
-	if err := l.tables.ensure(); err != nil {
+	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
 	if req.Limit != nil && *req.Limit == 0 {
@@ -146,7 +146,7 @@ func (q *query) filter(req *abi.ListSandboxesRequest) error {
 
 // GetSandbox returns one sandbox, or no row.
 func (l *Ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
-	if err := l.tables.ensure(); err != nil {
+	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
 	return ledgerkit.All(&l.tables, l.sql.Details(" AND c.name = ? AND c.sandbox_id = ?", fewOnly, ""), ledgerkit.Key(req.Key)...)
@@ -154,7 +154,7 @@ func (l *Ledger) GetSandbox(req *abi.SandboxRequest) (*abi.RowsReply, error) {
 
 // FindSandbox finds a sandbox's name by its id, and then its details.
 func (l *Ledger) FindSandbox(req *abi.FindSandboxRequest) (*abi.RowsReply, error) {
-	if err := l.tables.ensure(); err != nil {
+	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
 	var name abi.Value

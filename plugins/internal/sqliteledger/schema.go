@@ -6,7 +6,8 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 // untouched.
 const (
 	firstVersion  = 1 // the tables
-	schemaVersion = 2 // the old names renamed, and the indexes
+	renamed       = 2 // the old names renamed, and indexes
+	schemaVersion = 3 // other indexes
 )
 
 // schema makes what is missing. The first three statements are the reference's, word for word
@@ -44,7 +45,6 @@ var schema = [...]string{
   entries    INTEGER NOT NULL,
   PRIMARY KEY (name, sandbox_id)
 ) WITHOUT ROWID`,
-	`CREATE INDEX IF NOT EXISTS alineo_host_heads_sandbox ON alineo_host_heads(sandbox_id)`,
 	// One row a segment: the chain of hashes over what we wrote.
 	`CREATE TABLE IF NOT EXISTS alineo_host_segments (
   name       TEXT    NOT NULL,
@@ -79,6 +79,25 @@ var indexes = [...]string{
 	`CREATE INDEX IF NOT EXISTS alineo_host_marks ON alineo_events(sandbox_id, event, name, ts, id)
  WHERE ` + notOutput + `(` + ledgerkit.IsCreated + ` OR ` + ledgerkit.IsClosed + ` OR ` + ledgerkit.IsCompleted + `)`,
 	`CREATE INDEX IF NOT EXISTS alineo_host_checkpoints ON alineo_events(name, sandbox_id, ts, id) WHERE ` + notOutput + ledgerkit.IsCheckpoint,
+	// How far a sandbox's steps go. An exec's output has the step that its start has.
+	`CREATE INDEX IF NOT EXISTS alineo_host_steps ON alineo_events(name, sandbox_id, step_idx) WHERE event <> 'exec.output'`,
+}
+
+// oldIndexes are those of earlier versions, as far as they are none of this, or others.
+var oldIndexes = [...]string{
+	`DROP INDEX IF EXISTS alineo_host_heads_sandbox`,
+	`DROP INDEX IF EXISTS alineo_host_created_sandbox`,
+	`DROP INDEX IF EXISTS alineo_host_marks`,
+}
+
+// upgrade brings the tables of a version up to date. The names that the reference's older generation
+// gave are changed once, when there is nothing yet but what it wrote.
+func upgrade(from int64) []string {
+	var statements []string
+	if from < renamed {
+		statements = append(statements, ledgerkit.RenameSQL("alineo_events", "alineo_host_segments"))
+	}
+	return append(append(statements, oldIndexes[:]...), indexes[:]...)
 }
 
 // notOutput is what an index asks first. A query that is to use it has to say the same.
@@ -101,8 +120,9 @@ const (
   version INTEGER NOT NULL
 )`
 	sqlSchemaThere   = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'alineo_host_schema'`
+	sqlBaseThere     = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'alineo_events'`
 	sqlSchemaVersion = `SELECT version FROM alineo_host_schema WHERE id = 1`
-	sqlSchemaNewer   = `SELECT 1 FROM alineo_host_schema WHERE version > ?`
+	sqlSchemaStill   = `SELECT 1 WHERE coalesce((SELECT version FROM alineo_host_schema WHERE id = 1), 0) = ?`
 	sqlSchemaSet     = `INSERT INTO alineo_host_schema(id, version) VALUES (1, ?)
  ON CONFLICT(id) DO UPDATE SET version = max(version, excluded.version)`
 	// How many entries there are at most, without counting them.

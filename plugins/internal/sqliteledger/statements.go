@@ -22,7 +22,7 @@ const columns = `id, sandbox_id, name, CAST(step_idx AS INTEGER) AS step_idx, CA
 // a test can put a wrong one in.
 type Statements struct {
 	Claim, Stand, Head                                string
-	Advance, Insert, Segment, Applied                 string
+	Advance, Insert, Segment, Above, Below, Applied   string
 	Read, Timeless, ReadAll, Last, LastAll            string
 	LastCheckpoint, TaggedCheckpoint, ListCheckpoints string
 	FindName                                          string
@@ -40,11 +40,28 @@ const later = `SELECT ` + columns + `, ts FROM alineo_events WHERE name = ?1 AND
  UNION ALL
  SELECT ` + columns + `, ts FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ts > ?3 AND ` + isTimed
 
+// gap is the event of a row that no transaction leaves.
+const gap = "alineo_host.gap"
+
 const byTime = ` ORDER BY ts, id LIMIT ?5`
 
 // first is Read for the beginning of a sandbox's entries, where those without a time are.
 func (s *Statements) first() string {
 	return strings.Replace(s.Read, byTime, s.Timeless+byTime, 1)
+}
+
+// bareMaintenance is Maintenance for the reference's tables alone: with empty ones in the place of ours.
+func (s *Statements) bareMaintenance() ledgerkit.MaintenanceSQL {
+	none := strings.NewReplacer(
+		"alineo_host_heads", "(SELECT '' AS name, '' AS sandbox_id, 0 AS epoch, x'' AS hash, x'' AS segment_id, 0 AS entries, 0 AS max_ts WHERE FALSE)",
+		"alineo_host_segments", `(SELECT '' AS name, '' AS sandbox_id, 0 AS last_id, 0 AS first_id, x'' AS segment_id, x'' AS previous, x'' AS hash,
+ x'' AS leaves WHERE FALSE)`,
+		"alineo_host_tombstones", "(SELECT '' AS name, '' AS sandbox_id, 0 AS entries, x'' AS hash, 0 AS deleted_at WHERE FALSE)")
+	bare := s.Maintenance
+	for _, sql := range []*string{&bare.Heads, &bare.Segments, &bare.Tombstones} {
+		*sql = none.Replace(*sql)
+	}
+	return bare
 }
 
 // Standard returns the right statements.
@@ -53,11 +70,13 @@ func Standard() Statements {
 		Claim: `INSERT INTO alineo_host_heads(name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
  VALUES (?, ?, 1, x'', x'', 0, 0)
  ON CONFLICT(name, sandbox_id) DO UPDATE SET epoch = epoch + 1 WHERE NOT (` + strings.ReplaceAll(isDeleting, "h.", "") + `)
- RETURNING epoch, segment_id, hash`,
+ RETURNING epoch, segment_id, hash, entries`,
 
-		// The base table, not the head, says where a ledger stands: others may have written to it.
-		Stand: `SELECT coalesce(max(step_idx) FILTER (WHERE step_idx < ''), -1),
- coalesce(max(ts) FILTER (WHERE ` + isTimed + `), 0), count(*) FROM alineo_events WHERE name = ? AND sandbox_id = ?`,
+		// The base table, not the head, says where a ledger stands: others may have written to it. Two looks
+		// into indexes, however large it is.
+		Stand: `SELECT coalesce((SELECT CAST(step_idx AS INTEGER) FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND event <> 'exec.output'
+  AND step_idx < '' ORDER BY step_idx DESC LIMIT 1), -1),
+ coalesce((SELECT ts FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2 AND ` + isTimed + ` ORDER BY ts DESC LIMIT 1), 0)`,
 
 		Advance: `UPDATE alineo_host_heads SET segment_id = ?, hash = ?, max_ts = max(max_ts, ?), entries = entries + ?
  WHERE name = ? AND sandbox_id = ? AND epoch = ? AND hash = ?`,
@@ -65,9 +84,16 @@ func Standard() Statements {
 		Insert: `INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 
-		// Ids are those that the insert before it gave: within the transaction they are the highest.
+		// Ids are those that the insert before it gave: within the transaction they are the highest. No
+		// segment gets what the one before it had. The LIMIT keeps the condition out of the look at the highest.
 		Segment: `INSERT INTO alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
- SELECT ?, ?, max(id) - ?, max(id) - ? - ? + 1, ?, ?, ?, ? FROM alineo_events`,
+ SELECT ?1, ?2, m - ?3, m - ?3 - ?4 + 1, ?5, ?6, ?7, ?8 FROM (SELECT max(id) AS m FROM alineo_events LIMIT 1)
+ WHERE m - ?3 - ?4 >= coalesce((SELECT max(last_id) FROM alineo_host_segments WHERE name = ?1 AND sandbox_id = ?2), -1)`,
+
+		Above: `INSERT INTO alineo_events(id, sandbox_id, name, step_idx, event, ts)
+ SELECT last, '', '', -1, '` + gap + `', 0 FROM (SELECT max(last_id) AS last FROM alineo_host_segments WHERE name = ?1 AND sandbox_id = ?2)
+ WHERE last > (SELECT coalesce(max(id), 0) FROM alineo_events)`,
+		Below: `DELETE FROM alineo_events WHERE name = '' AND sandbox_id = '' AND event = '` + gap + `'`,
 
 		// A retry is mostly of the last segment, so the search begins there.
 		Applied: `SELECT 1 FROM alineo_host_segments WHERE name = ? AND sandbox_id = ? AND segment_id = ? AND hash = ?

@@ -77,10 +77,10 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
   CASE WHEN count(*) OVER () < 10 THEN id ELSE row_number() OVER (ORDER BY id) END AS id
   FROM alineo_events WHERE name = ?1 AND sandbox_id = ?2) WHERE (ts, id) > (?3, ?4) ORDER BY ts, id LIMIT ?5`
 	case "head/new": // counts steps from 0
-		sql.Stand = replaced(sql.Stand, "step_idx < ''), -1)", "step_idx < ''), 0)")
-	case "head/foreign": // counts its own
-		sql.Stand = replaced(sql.Stand, "count(*)", `coalesce((SELECT entries FROM alineo_host_heads h
-  WHERE h.name = alineo_events.name AND h.sandbox_id = alineo_events.sandbox_id), 0)`)
+		sql.Stand = replaced(sql.Stand, "LIMIT 1), -1)", "LIMIT 1), 0)")
+	case "head/foreign": // knows what its segments hold
+		sql.Stand = replaced(sql.Stand, "ORDER BY ts", `AND id <= (SELECT max(last_id) FROM alineo_host_segments s
+  WHERE s.name = alineo_events.name AND s.sandbox_id = alineo_events.sandbox_id) ORDER BY ts`)
 	case "head/epoch": // begins anew after the third
 		sql.Claim = replaced(sql.Claim, "epoch = epoch + 1", "epoch = CASE WHEN epoch >= 3 AND hash <> x'' THEN 1 ELSE epoch + 1 END")
 	case "handle/claims": // gives an epoch twice
@@ -134,7 +134,7 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
 	case "heads/foreign": // lists its own
 		sql.Maintenance.Heads = replaced(sql.Maintenance.Heads, "SELECT name, sandbox_id FROM known UNION", "")
 	case "segments/list": // takes no notice of who is behind it in a batch
-		sql.Segment = replaced(sql.Segment, "max(id) - ?, max(id) - ? - ? + 1", "max(id) - ? * 0, max(id) - ? * 0 - ? + 1")
+		sql.Segment = replaced(sql.Segment, "m - ?3, m - ?3 - ?4 + 1", "m, m - ?4 + 1")
 	case "tombstones/list": // does not say when
 		sql.Delete.Tombstone = replaced(sql.Delete.Tombstone, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", "0")
 	case "tombstones/again": // knows the last deletion only

@@ -1,0 +1,117 @@
+//go:build !wasip1
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/internal/pgtest"
+	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// pages counts what PostgreSQL touched for a statement: pages, found in memory or read.
+func pages(t *testing.T, conn *pgx.Conn, statement string, params []any) (rows, touched int) {
+	t.Helper()
+	var text string
+	if err := conn.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+statement, params...).Scan(&text); err != nil {
+		t.Fatalf("%v\n%s", err, statement)
+	}
+	var plan []struct {
+		Plan struct {
+			Hit  int     `json:"Shared Hit Blocks"`
+			Read int     `json:"Shared Read Blocks"`
+			Rows float64 `json:"Actual Rows"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &plan); err != nil || len(plan) != 1 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return int(plan[0].Plan.Rows), plan[0].Plan.Hit + plan[0].Plan.Read
+}
+
+// values are parameters as the driver takes them.
+func values(t *testing.T, params []abi.SQLParam) (list []any) {
+	t.Helper()
+	for i := range params {
+		v := params[i].Value
+		switch v.Kind {
+		case abi.KindInt:
+			list = append(list, v.Int)
+		case abi.KindText:
+			list = append(list, v.String())
+		default:
+			t.Fatalf("parameter %d is of kind %d", i, v.Kind)
+		}
+	}
+	return list
+}
+
+// TestListingsReadWhatTheyShow counts, not times, the pages that statements touch on 20,000 sandboxes, of
+// which one has 50,000 entries of output more.
+func TestListingsReadWhatTheyShow(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	name, _ := server.Database(t)
+	conn := server.Conn(t, name)
+	sql := newStatements("public")
+	for _, statement := range slices.Concat(sql.schema, sql.indexes, []string{
+		`INSERT INTO alineo_events(sandbox_id, name, step_idx, event, payload, ts)
+ SELECT 'sb-' || i, 'name-' || i % 100, -1, 'sandbox.created', jsonb_build_object('runId', 'run-' || i / 10), 1000 + i FROM generate_series(0, 19999) i`,
+		`INSERT INTO alineo_events(sandbox_id, name, step_idx, event, payload, ts)
+ SELECT 'sb-19999', 'name-99', 1, 'exec.output', '{}', 200000 + i FROM generate_series(1, 50000) i`,
+		`INSERT INTO alineo_events(sandbox_id, name, step_idx, event, payload, ts) VALUES
+ ('sb-19999', 'name-99', 1, 'exec.started', '{}', 200000), ('sb-19999', 'name-99', 1, 'exec.completed', '{}', 300000)`,
+		`VACUUM ANALYZE alineo_events`,
+	}) {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
+		}
+	}
+	limit, before := uint64(20), int64(15_000)
+	list := func(req abi.ListSandboxesRequest) (string, []any) {
+		var q query
+		if err := q.filter(&req); err != nil {
+			t.Fatal(err)
+		}
+		statement := sql.details(q.where, q.order)
+		statement += " LIMIT " + q.bind(alineo.Int(int64(limit)))
+		return statement, values(t, q.params)
+	}
+	type question struct {
+		statement string
+		params    []any
+		rows      int
+	}
+	ask := func(rows int, statement string, params ...any) question { return question{statement, params, rows} }
+	listed := func(rows int, req abi.ListSandboxesRequest) question {
+		statement, params := list(req)
+		return question{statement, params, rows}
+	}
+	for name, q := range map[string]question{
+		"list":            listed(20, abi.ListSandboxesRequest{}),
+		"list name":       listed(20, abi.ListSandboxesRequest{Name: "name-7"}),
+		"list running":    listed(20, abi.ListSandboxesRequest{Status: "running"}),
+		"list before":     listed(20, abi.ListSandboxesRequest{Before: &before}),
+		"list run":        listed(10, abi.ListSandboxesRequest{RunID: "run-77"}),
+		"find":            ask(1, sql.findName, "sb-5000"),
+		"details":         ask(1, sql.details(oneSandbox, fewOnly), "name-99", "sb-19999"),
+		"stand":           ask(1, sql.stand, "name-99", "sb-19999"),
+		"last":            ask(20, sql.last, "name-99", "sb-19999", int64(20), int64(1<<20)),
+		"last checkpoint": ask(0, sql.lastCheckpoint, "name-99", "sb-19999"),
+	} {
+		rows, touched := pages(t, conn, q.statement, q.params)
+		// What a row says is looked up in a few indexes, of which each has a few levels.
+		if most := 60 + 40*q.rows; rows != q.rows || touched > most {
+			t.Errorf("%s: %d rows out of %d pages, want %d rows out of at most %d", name, rows, touched, q.rows, most)
+		}
+		t.Logf("%s: %d pages", name, touched)
+	}
+}
