@@ -103,7 +103,7 @@ func ledgerBehaviours() []behaviour {
 		{109, 113, "listings by name, status and limit", "suite:list/name suite:list/status suite:list/limit suite:list/order", ""},
 		{114, 115, "deletion of one sandbox's entries", "suite:sandbox/delete", ""},
 		{116, 123, "environments", "suite:environment/unknown suite:environment/round-trip suite:environment/upsert suite:environment/delete suite:environment/list", ""},
-		{124, 124, "folders that are missing are made", "host/internal/adapter.TestSQLiteLedger", ""},
+		{124, 124, "folders that are missing are made", "host/internal/capability/sqlite.TestMode", ""},
 		{125, 131, "old names become new ones, once, and nothing else changes", "host/internal/adapter.TestUpgradeAtOnce host/internal/adapter.TestPostgresMigrations", ""},
 		{132, 139, "which names, in one statement that touches no other row", "host/store.TestCurrentName host/internal/adapter.TestPostgresMigrations", ""},
 	}
