@@ -85,3 +85,30 @@ func TestSnapshotsByName(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptAtOnce interrupts cells as soon as they have an id, as a
+// client may, before the interpreter has seen them.
+func TestInterruptAtOnce(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	box := e.create(nil)
+	for _, language := range []struct{ name, program, code string }{
+		{"python", "python3", "import time\ntime.sleep(1000)"},
+		{"javascript", "node", "while (true) {}"},
+		{"javascript", "node", "await new Promise(() => setTimeout(() => 0, 1e6))"},
+	} {
+		box.requireProgram(language.program)
+		context := map[string]string{"language": language.name}
+		id := box.code(context, "1").context
+		for range 5 {
+			rd, stop := box.stream(t.Context(), "/code", map[string]any{"context": context, "code": language.code}, `"type":"init"`)
+			if status, _, out := e.do(http.MethodDelete, box.execd("/code?id="+id), nil); status != http.StatusOK {
+				t.Errorf("interrupt: %d %s", status, out)
+			}
+			if o := readCell(t, rd); o.ename != "KeyboardInterrupt" {
+				t.Errorf("%s: %s: %+v", language.name, language.code, o)
+			}
+			stop()
+		}
+	}
+}

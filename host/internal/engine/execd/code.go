@@ -150,6 +150,8 @@ func (t *cell) follow(flush func()) (count int, failure *eventError) {
 			switch {
 			case !ok:
 				return count, t.died()
+			case m.Type == "begun":
+				t.c.began(m.Count)
 			case m.Type == "result":
 				flush()
 				count = m.Count

@@ -30,9 +30,16 @@ type codeContext struct {
 
 	mu      sync.Mutex
 	kernel  *kernel
-	running chan struct{} // closed when the cell that runs has ended; nil: none runs
+	running *progress // of the cell that runs; nil: none does
 	over    bool
 	count   int // bash's cells
+}
+
+// progress is how far a cell is.
+type progress struct {
+	begun chan struct{} // closed when the interpreter is at it, and can be interrupted
+	count int           // the interpreter's number of it, once it has begun
+	ended chan struct{} // closed when it has ended
 }
 
 // take begins a cell; done ends it.
@@ -42,8 +49,21 @@ func (c *codeContext) take() (ok bool) {
 	if c.running != nil || c.over {
 		return false
 	}
-	c.running = make(chan struct{})
+	c.running = &progress{begun: make(chan struct{}), ended: make(chan struct{})}
 	return true
+}
+
+// began tells that the interpreter is at the cell. Cells have its descriptor
+// and may say so as often as they like.
+func (c *codeContext) began(count int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.running.begun:
+	default:
+		c.running.count = count
+		close(c.running.begun)
+	}
 }
 
 func (c *codeContext) done() {
@@ -54,7 +74,7 @@ func (c *codeContext) done() {
 	} else {
 		k = nil
 	}
-	close(c.running)
+	close(c.running.ended)
 	c.running = nil
 	c.mu.Unlock()
 	if k != nil {
@@ -105,15 +125,31 @@ func (c *codeContext) interrupt() {
 	if k == nil {
 		return
 	}
-	_ = k.proc.Signal(syscall.SIGINT) // it may have ended just now
 	t := time.NewTimer(grace)
 	defer t.Stop()
-	select {
-	case <-running:
-	case <-k.proc.Done:
-	case <-t.C:
-		k.proc.killSession()
-		<-k.proc.Done
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
+	for begun := running.begun; ; {
+		select {
+		case <-begun: // before, a signal would be lost
+			begun = nil
+			if !k.ask(running.count) {
+				_ = k.proc.Signal(syscall.SIGINT) // it may have ended just now
+			}
+			again.Reset(askAgain)
+			continue
+		case <-again.C:
+			if begun == nil && k.asks {
+				_ = k.proc.Signal(syscall.SIGINT)
+			}
+			continue
+		case <-running.ended:
+		case <-k.proc.Done:
+		case <-t.C:
+			k.proc.killSession()
+			<-k.proc.Done
+		}
+		return
 	}
 }
 

@@ -18,13 +18,17 @@ const (
 	startWithin = 60 * time.Second
 	// maxReply bounds an interpreter's message.
 	maxReply = 64 << 20
+	// askAgain is after how long an interpreter that was asked to stop a cell,
+	// and that may be too busy to listen, gets a signal.
+	askAgain = 200 * time.Millisecond
 )
 
 // reply is a message of a driver (see drivers/).
 type reply struct {
-	Type  string  `json:"type"` // ready, result, error, done
+	Type  string  `json:"type"` // ready, begun, result, error, done
 	Count int     `json:"count"`
 	Data  results `json:"data"`
+	Asks  bool    `json:"asks"` // of ready: the driver can be asked to interrupt a cell
 	eventError
 }
 
@@ -36,6 +40,7 @@ type kernel struct {
 	replies        chan reply // closed when there will be no more
 	answers        *os.File
 	stdout, stderr *tap
+	asks           bool // see ask
 }
 
 // startKernel starts a language's interpreter and waits until it is ready.
@@ -102,6 +107,7 @@ func (s *Server) startKernel(language, dir string) (*kernel, error) {
 	case m := <-k.replies:
 		if m.Type == "ready" {
 			k.stderr.to(nil)
+			k.asks = m.Asks
 			return k, nil
 		}
 		k.proc.killSession()
@@ -149,6 +155,17 @@ func (k *kernel) send(code string, typed bool) error {
 	}
 	_, err = k.requests.Write(append(b, '\n'))
 	return err
+}
+
+// ask asks the driver to interrupt a cell, if it is one that can be asked:
+// node loses signals that come as it turns from running code to waiting. The
+// driver passes the signal on to its process group.
+func (k *kernel) ask(count int) bool {
+	if !k.asks {
+		return false
+	}
+	_, err := fmt.Fprintf(k.requests, "{\"interrupt\":%d}\n", count)
+	return err == nil
 }
 
 // alive tells whether it can take another cell.

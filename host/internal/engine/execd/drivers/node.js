@@ -15,6 +15,7 @@
   const mark = Symbol('execd');
   const write = fs.writeSync;
   const parse = JSON.parse;
+  const kill = process.kill.bind(process);
   const stringify = JSON.stringify;
   const inspect = util.inspect;
   const here = nodeModule.createRequire(process.cwd() + '/');
@@ -106,6 +107,7 @@
       };
       const ours = finish;
       hooks.begin = () => {
+        send({ type: 'begun', count });
         session.post('Runtime.evaluate', {
           expression: `${code}\n//# sourceURL=cell-${count}.js`, replMode: true, awaitPromise: true, silent: true, objectGroup: 'cell',
         }, (err, r) => {
@@ -142,10 +144,18 @@
       rest.push(chunk.subarray(0, at));
       const request = parse(Buffer.concat(rest).toString());
       rest = [];
+      if (request.interrupt) {
+        // Who is too busy to read this gets a signal, and this too late.
+        if (finish && request.interrupt === count) {
+          finish(interrupted);
+          kill(0, 'SIGINT'); // to what the cell has started
+        }
+        continue;
+      }
       queue = queue.then(() => cell(request.code, ++count, request.typed));
     }
     rest.push(chunk);
   });
   requests.on('end', () => process.exit(0));
-  send({ type: 'ready' });
+  send({ type: 'ready', asks: true });
 })();

@@ -113,6 +113,7 @@ def _execd():
         try:
             try:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+                send(type="begun", count=count)
                 value = execute(source, filename)
                 if value is not None and os.getpid() == pid:
                     import builtins
