@@ -116,13 +116,16 @@ func tell(t *testing.T, story *exec.Cmd) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var step struct{ Step, Error string }
+		var step struct{ Step, Error, LeftOut string }
 		if err := json.Unmarshal(lines.Bytes(), &step); err != nil {
 			t.Errorf("the story printed %q", lines.Text())
 			continue
 		}
 		steps++
 		t.Run(step.Step, func(t *testing.T) {
+			if step.LeftOut != "" {
+				leftOut(t, step.LeftOut)
+			}
 			if step.Error != "" {
 				t.Error(step.Error)
 			}

@@ -37,6 +37,7 @@ from opensandbox.models.sandboxes import (
     SnapshotFilter,
     Volume,
 )
+from opensandbox.pool import InMemoryPoolStateStore, PoolCreationSpec, SandboxPoolSync
 
 logging.disable(logging.CRITICAL)  # refusals are wanted here, and the client logs each
 
@@ -342,7 +343,8 @@ def _():
 def _():
     global box
     counter = box.commands.run(
-        "i=0; while sleep 0.01; do echo $((i++)) > /tmp/count; done", opts=RunCommandOpts(background=True))
+        "i=0; while sleep 0.01; do echo $((i++)) > /tmp/new && mv /tmp/new /tmp/count; done",
+        opts=RunCommandOpts(background=True))
     until("the counter", lambda: out(box.commands.run("cat /tmp/count")))
     box.pause()
     same(manager.get_sandbox_info(box.id).status.state, "Paused")
@@ -353,7 +355,7 @@ def _():
     assert box.commands.get_command_status(counter.id).running
 
     def count():
-        return int(box.files.read_file("/tmp/count").strip() or 0)  # it is empty while it is written
+        return int(box.files.read_file("/tmp/count"))
 
     before = count()
     until("the counter to go on", lambda: count() > before)
@@ -459,6 +461,25 @@ def _():
             await b.kill()
 
     asyncio.run(story())
+
+
+@step("a pool of the client")
+def _():
+    pool = SandboxPoolSync(
+        pool_name="story", max_idle=1, state_store=InMemoryPoolStateStore(), connection_config=config,
+        creation_spec=PoolCreationSpec(image="host", metadata={"pool": "story"}))
+    pool.start()
+    try:
+        for _ in range(2):
+            b = pool.acquire(sandbox_timeout=timedelta(minutes=5))
+            same(out(b.commands.run("echo pooled")), ["pooled"])
+            b.destroy()
+    finally:
+        pool.shutdown()
+    pooled = SandboxFilter(metadata={"pool": "story"})
+    for info in manager.list_sandbox_infos(pooled).sandbox_infos:  # what is idle stays
+        manager.kill_sandbox(info.id)
+    same(manager.list_sandbox_infos(pooled).sandbox_infos, [])
 
 
 @step("errors")
