@@ -34,11 +34,11 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// withCode gives an error the code that the program ends with, unless it has one already.
-func withCode(code int, err error) error {
+// hostFailed makes an error alineo-host's own, unless it has a code already.
+func hostFailed(err error) error {
 	var has *exitError
 	if err == nil || errors.As(err, &has) {
 		return err
 	}
-	return &exitError{code: code, err: err}
+	return &exitError{code: exitHost, err: err}
 }

@@ -40,7 +40,7 @@ The beginning of an id is enough. The sandbox that is resumed is not touched.`,
 			err = a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return checkpointHint(a.resume(ctx, h, args[0], tag, &f, steps, args[1:]))
 			})
-			return withCode(exitHost, err)
+			return hostFailed(err)
 		},
 	}
 	f.add(cmd)

@@ -70,7 +70,7 @@ was interrupted: Ctrl-C stops the remote command and closes the sandbox.`,
 				create.Lifetime = f.life(h)
 				return a.run(ctx, h, create, &f, steps, args)
 			})
-			return withCode(exitHost, err)
+			return hostFailed(err)
 		},
 	}
 	f.add(cmd)

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -30,26 +28,18 @@ type runner struct {
 	a       *app
 	f       *runFlags
 	sb      *sandbox.Handle
-	env     map[string]string
+	opts    sandbox.ExecOptions // of its commands
 	began   time.Time
 	execs   int // that ran
 	replays int // that were answered from the ledger
 }
 
 func newRunner(a *app, f *runFlags) (*runner, error) {
-	r := &runner{a: a, f: f, began: time.Now(), env: make(map[string]string, len(f.env))}
-	for _, pair := range f.env {
-		name, value, ok := strings.Cut(pair, "=")
-		if name == "" {
-			return nil, &exitError{code: exitUsage, err: fmt.Errorf("--env %q is not NAME=VALUE", pair)}
-		}
-		if !ok {
-			if value, ok = os.LookupEnv(name); !ok {
-				return nil, &exitError{code: exitUsage, err: fmt.Errorf("--env %s: the variable is not set here", name)}
-			}
-		}
-		r.env[name] = value
+	env, err := parseEnv(f.env)
+	if err != nil {
+		return nil, err
 	}
+	r := &runner{a: a, f: f, began: time.Now(), opts: sandbox.ExecOptions{Cwd: f.cwd, Env: env, Timeout: f.timeout}}
 	return r, nil
 }
 
@@ -98,9 +88,9 @@ func ended(result *sandbox.Result, line string) error {
 func (r *runner) exec(ctx context.Context, line string) (*sandbox.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	exec, err := r.sb.Exec(ctx, line, sandbox.ExecOptions{
-		Cwd: r.f.cwd, Env: r.env, Timeout: r.f.timeout, ResultBytes: resultBytes,
-	})
+	opts := r.opts
+	opts.ResultBytes = resultBytes
+	exec, err := r.sb.Exec(ctx, line, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+)
+
+// makeFlags are what new sandboxes have in common, whatever they are made of.
+type makeFlags struct {
+	name      string
+	env       []string
+	resources sandbox.Resources
+	lifetime  time.Duration
+	allow     []string
+	deny      []string
+}
+
+func (f *makeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.env, "env", "e", nil, "set a variable, `NAME=VALUE`; NAME alone passes yours on; may be repeated")
+	cmd.Flags().DurationVar(&f.lifetime, "lifetime", 0, "how long the server keeps it at most, 1m or more (default: [sandbox] timeout, else for ever)")
+	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "let it reach this `target` and nothing else: a host, *.domain, address or CIDR; may be repeated")
+	cmd.Flags().StringArrayVar(&f.deny, "deny", nil, "don't let it reach this `target`; without --allow, the rest is allowed; may be repeated")
+}
+
+func (f *makeFlags) addResources(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.resources.CPU, "cpu", "", "`cpus` that it may use, such as 2 or 500m (default 1)")
+	cmd.Flags().StringVar(&f.resources.Memory, "memory", "", "memory that it may use, such as 512Mi or 4Gi (default 2Gi)")
+}
+
+func (f *makeFlags) addName(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "name", "", "`name` in the ledger (default: from its id)")
+}
+
+// check refuses what no server takes, before anything is opened.
+func (f *makeFlags) check() error {
+	if f.lifetime != 0 && f.lifetime < time.Minute {
+		return &exitError{code: exitUsage, err: fmt.Errorf("--lifetime %s is too short; servers keep a sandbox for 1m or longer", f.lifetime)}
+	}
+	_, err := parseEnv(f.env)
+	return err
+}
+
+// policy is nil when none was asked for.
+func (f *makeFlags) policy() *opensandbox.NetworkPolicy {
+	if len(f.allow)+len(f.deny) == 0 {
+		return nil
+	}
+	policy := &opensandbox.NetworkPolicy{DefaultAction: opensandbox.ActionAllow}
+	if len(f.allow) > 0 {
+		policy.DefaultAction = opensandbox.ActionDeny
+	}
+	policy.Egress = append(rules(opensandbox.ActionDeny, f.deny), rules(opensandbox.ActionAllow, f.allow)...)
+	return policy
+}
+
+func rules(action string, targets []string) []opensandbox.NetworkRule {
+	list := make([]opensandbox.NetworkRule, len(targets))
+	for i, target := range targets {
+		list[i] = opensandbox.NetworkRule{Action: action, Target: target}
+	}
+	return list
+}
+
+func newCreate(a *app) *cobra.Command {
+	var f makeFlags
+	var image, environment string
+	cmd := &cobra.Command{
+		Use:   "create [flags]",
+		Short: "Make a sandbox that stays, and print its id",
+		Long: `create makes a sandbox, records it in the ledger and leaves it running: exec, shell, cp, files
+and the others then work with it, and "sandboxes delete" ends it. Where the server gives sandboxes
+a time to live, --lifetime says how long.
+
+With --allow and --deny it has a network policy, which "policy" can then change while it runs;
+without them it has none, and its network is the server's own.`,
+		Example: `  id=$(alineo-host create)
+  alineo-host create --image alpine:3.20 --name build --cpu 2 --memory 4Gi
+  alineo-host create --environment node --allow registry.npmjs.org`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if environment != "" && (image != "" || f.resources != sandbox.Resources{}) {
+				return &exitError{code: exitUsage, err: errors.New("--environment has an image and resources already; leave --image, --cpu and --memory out")}
+			}
+			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+				return a.leave(ctx, h, "created", func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
+					if environment != "" {
+						if err := a.knownEnvironment(ctx, h, environment); err != nil {
+							return nil, err
+						}
+						return boxes.Environment(environment, sandbox.EnvironmentOptions{}).Create(ctx, sandbox.SpawnOptions{
+							Name: f.name, Env: env, Lifetime: f.lifetime, NetworkPolicy: f.policy(),
+						})
+					}
+					return boxes.Create(ctx, sandbox.CreateOptions{
+						Name: f.name, Image: image, Env: env, Resources: f.resources, Lifetime: f.lifetime, NetworkPolicy: f.policy(),
+					})
+				}, &f)
+			})
+		},
+	}
+	f.add(cmd)
+	f.addName(cmd)
+	f.addResources(cmd)
+	cmd.Flags().StringVar(&image, "image", "", "image (default: [sandbox] image; \"host\" is this machine's own root)")
+	cmd.Flags().StringVar(&environment, "environment", "", "make it of this environment (see env build)")
+	return cmd
+}
+
+// leave makes a sandbox, lets go of it and prints its id.
+func (a *app) leave(
+	ctx context.Context, h *host.Host, what string, create func(*sandbox.Client, map[string]string) (*sandbox.Handle, error), f *makeFlags,
+) error {
+	env, err := parseEnv(f.env)
+	if err != nil {
+		return err
+	}
+	boxes, err := a.sandboxes(ctx, h)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	a.out.progressf("making a sandbox …")
+	sb, err := create(boxes, env)
+	if err != nil {
+		return err
+	}
+	a.out.progressf("it is ready after %s", time.Since(began).Round(time.Millisecond))
+	return letGo(ctx, sb, a.printSandbox(what, sb))
+}
+
+// printSandbox prints the id of a sandbox that was made.
+func (a *app) printSandbox(what string, sb *sandbox.Handle) error {
+	if a.out.json {
+		return a.out.data(struct {
+			Type      string `json:"type"`
+			SandboxID string `json:"sandboxId"`
+			Name      string `json:"name"`
+			RunID     string `json:"runId"`
+		}{what, sb.ID(), sb.Name(), sb.RunID()})
+	}
+	a.out.notef("%s %s; it goes on running (%s sandboxes delete %.8s ends it)", what, sb.Name(), a.self(), sb.ID())
+	return a.out.printf("%s\n", sb.ID())
+}
+
+// knownEnvironment refuses an environment that was never built: what goes into it is not known here.
+func (a *app) knownEnvironment(ctx context.Context, h *host.Host, name string) error {
+	_, err := h.Store().GetEnvironment(ctx, name)
+	if err != nil {
+		return a.environmentHint(err, name)
+	}
+	return nil
+}
