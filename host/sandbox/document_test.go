@@ -19,8 +19,8 @@ func TestDocument(t *testing.T) {
 	known := make(map[string]bool)
 	for _, value := range []any{&sandbox.Client{}, &sandbox.Handle{}, &sandbox.Exec{}, &sandbox.Terminal{}, &sandbox.Session{}, &sandbox.Environment{}} {
 		kind := reflect.TypeOf(value)
-		for i := range kind.NumMethod() {
-			method := kind.Method(i).Name
+		for m := range kind.Methods() {
+			method := m.Name
 			name := kind.Elem().Name() + "." + method
 			known[name] = true
 			if _, embedded := reflect.TypeFor[*sandbox.Exec]().MethodByName(method); embedded && strings.HasPrefix(name, "Terminal.") {

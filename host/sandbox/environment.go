@@ -30,7 +30,8 @@ type SpawnOptions struct {
 	Name       string // default env-, the environment's name and the beginning of the id
 	Env        map[string]string
 	Lifetime   time.Duration // as in CreateOptions
-	RunID      string        // default a new one
+	Volumes    []opensandbox.Volume
+	RunID      string // default a new one
 	ResourceID string
 	TeamID     string
 	Shell      string // default the environment's
@@ -169,7 +170,7 @@ func (e *Environment) spawn(ctx context.Context, record store.Environment, lifet
 		request: opensandbox.CreateRequest{
 			SnapshotID: record.SnapshotID, Timeout: lifetime, ResourceLimits: e.opts.Resources.limits(),
 			Env: opts.Env, Metadata: map[string]string{},
-			NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
+			Volumes: opts.Volumes, NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
 		},
 		name: opts.Name, prefix: "env-" + e.name + "-", shell: shell, hooks: opts.Hooks, resources: e.opts.Resources, identity: who,
 		created: func(id string) any {

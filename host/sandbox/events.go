@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -26,6 +27,10 @@ type Event struct {
 // tells its whole standard output and then its whole standard error.
 func (x *Exec) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
+		if x.events == nil {
+			yield(nil, x.fail(fmt.Errorf("%w: its events were not asked for; set ExecOptions.Events", ErrInvalid)))
+			return
+		}
 		for event := range x.events {
 			if !yield(event, nil) {
 				x.leave()

@@ -165,6 +165,9 @@ func (x *Exec) follow(ctx context.Context, stream *opensandbox.Stream, pipe *pip
 	for {
 		frame, err := stream.Next()
 		if errors.Is(err, io.EOF) && !errors.Is(err, ErrStreamLost) {
+			if !end.known && end.err == nil {
+				end.err = fmt.Errorf("%w: it ended without the command's end", ErrStreamLost)
+			}
 			return end
 		}
 		if err != nil {

@@ -157,6 +157,13 @@ func TestCopyTree(t *testing.T) {
 	if info, err := os.Stat(single); err != nil || info.Mode().Perm() != 0o755 || info.Size() != 10 {
 		t.Errorf("got %v, %v", info, err)
 	}
+	r.run(h, "ln -s /tmp/one /tmp/to-file; ln -s '/tmp/a tree/x' /tmp/to-dir")
+	must(t, h.CopyOut(t.Context(), "/tmp/to-file", single, sandbox.CopyOptions{}))
+	linked := filepath.Join(t.TempDir(), "linked")
+	must(t, h.CopyOut(t.Context(), "/tmp/to-dir", linked, sandbox.CopyOptions{}))
+	if got, want := picture(t, linked), picture(t, from); !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
 	if err := h.CopyIn(t.Context(), filepath.Join(from, "nope"), "/tmp/n", sandbox.CopyOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
@@ -166,7 +173,7 @@ func TestCopyTree(t *testing.T) {
 	if err := h.CopyIn(t.Context(), from, "/dev/null/x", sandbox.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "/dev/null") {
 		t.Errorf("got %v", err)
 	}
-	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1")
+	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2 exec.completed:2")
 }
 
 func TestTransferOfALostFile(t *testing.T) {

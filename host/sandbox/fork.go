@@ -22,7 +22,8 @@ type ForkOptions struct {
 	ResourceID string
 	TeamID     string
 	Env        map[string]string
-	Lifetime   time.Duration // as in CreateOptions
+	Lifetime   time.Duration        // as in CreateOptions
+	Volumes    []opensandbox.Volume // the parent's are not inherited
 
 	// NetworkPolicy is the new sandbox's. It does not inherit the parent's: without one here, its network
 	// is open.
@@ -41,7 +42,7 @@ type ForkOptions struct {
 // there can't be one, because the limit is 1, it is ErrLimit. When it fails after the checkpoint was
 // recorded, that stays and no sandbox is left behind.
 func (h *Handle) Fork(ctx context.Context, opts ForkOptions) (*Handle, error) {
-	if err := h.mayFork(&opts); err != nil {
+	if err := h.mayFork(ctx, &opts); err != nil {
 		return nil, h.fail(opFork, err)
 	}
 	if h.c.opts.MaxConcurrency == 1 {
@@ -67,7 +68,7 @@ func (h *Handle) ForkAll(ctx context.Context, n int, opts ForkOptions) ([]*Handl
 	if limit := h.c.opts.MaxConcurrency; limit > 0 && n >= limit {
 		return nil, h.fail(opFork, fmt.Errorf("%w: %d forks and their parent, and MaxConcurrency is %d", ErrLimit, n, limit))
 	}
-	if err := h.mayFork(&opts); err != nil {
+	if err := h.mayFork(ctx, &opts); err != nil {
 		return nil, h.fail(opFork, err)
 	}
 	snapshot, err := h.Checkpoint(ctx, opts.Tag)
@@ -93,7 +94,7 @@ func (h *Handle) ForkAll(ctx context.Context, n int, opts ForkOptions) ([]*Handl
 }
 
 // mayFork checks what can be known before anything happens.
-func (h *Handle) mayFork(opts *ForkOptions) error {
+func (h *Handle) mayFork(ctx context.Context, opts *ForkOptions) error {
 	if h.resources.CPU == "" || h.resources.Memory == "" {
 		return fmt.Errorf("%w: its cpu and memory are not known", ErrNoFork)
 	}
@@ -109,7 +110,14 @@ func (h *Handle) mayFork(opts *ForkOptions) error {
 	if h.policy != nil && opts.NetworkPolicy == nil {
 		h.log.Warn("the fork of a sandbox with a network policy has an open network; ForkOptions.NetworkPolicy gives it one")
 	}
-	return h.open()
+	if err := h.open(); err != nil || !h.foreign {
+		return err
+	}
+	found, err := h.c.readControls(ctx, h.Key())
+	if err != nil {
+		return err
+	}
+	return found.refuseCredentials()
 }
 
 func (h *Handle) child(snapshot string, slot func(), opts *ForkOptions) launch {
@@ -120,7 +128,7 @@ func (h *Handle) child(snapshot string, slot func(), opts *ForkOptions) launch {
 		op: opFork, from: h.id, prefix: "fork-" + h.name + "-", shell: h.shell, resources: h.resources, identity: who, slot: slot,
 		request: opensandbox.CreateRequest{
 			SnapshotID: snapshot, Timeout: lifetime, ResourceLimits: h.resources.limits(), Env: opts.Env, Metadata: map[string]string{},
-			NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
+			Volumes: opts.Volumes, NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
 		},
 		created: func(id string) any {
 			return derivedPayload{

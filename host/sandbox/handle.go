@@ -44,6 +44,7 @@ type Handle struct {
 	mu      sync.Mutex
 	closing bool
 	paused  bool
+	foreign bool // it was made by somebody else, who may have bound credentials
 	running map[*Exec]struct{}
 	// sessions are those that the caller has not closed.
 	sessions map[*Session]struct{}

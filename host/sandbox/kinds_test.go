@@ -152,6 +152,11 @@ func TestEvents(t *testing.T) {
 	if result, err := exec.Wait(); err != nil || strings.Count(result.Stdout, "\n") != 20000 {
 		t.Errorf("got %v", err)
 	}
+	for _, err := range r.unasked(h).Events() {
+		if !errors.Is(err, sandbox.ErrInvalid) {
+			t.Errorf("got %v", err)
+		}
+	}
 	var piped bytes.Buffer
 	exec, err = h.Exec(t.Context(), "echo piped; exit 1", sandbox.ExecOptions{})
 	if err != nil {
@@ -160,6 +165,13 @@ func TestEvents(t *testing.T) {
 	if err := exec.Pipe(&piped); err != nil || piped.String() != "piped\n" {
 		t.Errorf("got %q, %v", piped.String(), err)
 	}
+}
+
+func (r *rig) unasked(h *sandbox.Handle) *sandbox.Exec {
+	r.t.Helper()
+	exec, err := h.Exec(r.t.Context(), "true", sandbox.ExecOptions{})
+	must(r.t, err)
+	return exec
 }
 
 func TestCode(t *testing.T) {

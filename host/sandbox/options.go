@@ -58,9 +58,10 @@ type ResumeOptions struct {
 	// OwnOnly runs again what the sandboxes ran that this one was itself resumed from, as the
 	// reference does.
 	OwnOnly  bool
-	Env      map[string]string // of the new sandbox; the ledger doesn't know the old one's
-	Lifetime time.Duration     // as in CreateOptions
-	Shell    string            // of its execs; default /bin/sh
+	Env      map[string]string    // of the new sandbox; the ledger doesn't know the old one's
+	Volumes  []opensandbox.Volume // the same
+	Lifetime time.Duration        // as in CreateOptions
+	Shell    string               // of its execs; default /bin/sh
 	Hooks    *Hooks
 }
 

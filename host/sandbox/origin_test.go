@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -85,6 +86,25 @@ func TestConnect(t *testing.T) {
 		t.Errorf("closed: %v", err)
 	}
 	if _, err := r.client.Connect(t.Context(), first.ID(), sandbox.ConnectOptions{}); !errors.Is(err, opensandbox.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A fork would be without the credentials that somebody else has bound.
+func TestForkRefusesToLoseCredentials(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	box, err := wireClient(r.wire).CreateSandbox(t.Context(), opensandbox.CreateRequest{
+		Image: &opensandbox.Image{URI: "host"}, Entrypoint: []string{"tail", "-f", "/dev/null"},
+		ResourceLimits: map[string]string{"cpu": "1", "memory": "256Mi"},
+	})
+	must(t, err)
+	foreign(t, r, store.Key{Name: "theirs", SandboxID: box.ID}, []ledger.Event{
+		{Step: -1, Name: "sandbox.created", Payload: []byte(`{"sandboxId":"x","runId":"y"}`)},
+		{Step: -1, Name: "credential.bound", Payload: []byte(`{"name":"github"}`)},
+	})
+	h := r.keep(r.client.Connect(t.Context(), box.ID, sandbox.ConnectOptions{Resources: sandbox.Resources{CPU: "1", Memory: "256Mi"}}))
+	if _, err := h.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "github") || h.Name() != "theirs" {
 		t.Errorf("got %v", err)
 	}
 }

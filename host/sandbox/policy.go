@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -138,6 +139,15 @@ func (c *Client) readControls(ctx context.Context, key store.Key) (*controls, er
 		}
 	}
 	return found, nil
+}
+
+// refuseCredentials is an error when a new sandbox would be without credentials that the old one had.
+func (c *controls) refuseCredentials() error {
+	if len(c.credentials) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: the sandbox has credentials (%s), which can't be bound again here",
+		store.ErrUnsupported, strings.Join(slices.Sorted(maps.Keys(c.credentials)), ", "))
 }
 
 func (c *controls) take(entry *store.Entry) error {

@@ -18,7 +18,8 @@ type RestoreOptions struct {
 	Resources  Resources
 	Env        map[string]string
 	Lifetime   time.Duration // as in CreateOptions
-	RunID      string        // default a new one
+	Volumes    []opensandbox.Volume
+	RunID      string // default a new one
 	ResourceID string
 	TeamID     string
 	Shell      string // of its execs; default /bin/sh
@@ -50,7 +51,7 @@ func (c *Client) RestoreSnapshot(ctx context.Context, snapshotID string, opts Re
 		op: opRestore,
 		request: opensandbox.CreateRequest{
 			SnapshotID: snapshotID, Timeout: lifetime, ResourceLimits: resources.limits(), Env: opts.Env, Metadata: map[string]string{},
-			NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
+			Volumes: opts.Volumes, NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),
 		},
 		name: opts.Name, shell: opts.Shell, resources: resources, identity: who,
 		created: func(id string) any {

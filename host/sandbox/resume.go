@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -71,7 +69,7 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 		request: opensandbox.CreateRequest{
 			SnapshotID: history.Checkpoint.SnapshotID, Timeout: lifetime, ResourceLimits: resources.limits(),
 			Env: opts.Env, Metadata: map[string]string{},
-			NetworkPolicy: origin.networkPolicy, CredentialProxy: credentialProxy(origin.credentialProxy),
+			Volumes: opts.Volumes, NetworkPolicy: origin.networkPolicy, CredentialProxy: credentialProxy(origin.credentialProxy),
 		},
 		name: key.Name, shell: opts.Shell, hooks: opts.Hooks, resources: resources,
 		replay: c.newReplay(history, opts.IgnoreDivergence), after: after,
@@ -100,9 +98,8 @@ func (c *Client) policyNow(ctx context.Context, key store.Key, origin *recordedC
 	if err != nil {
 		return nil, err
 	}
-	if len(found.credentials) > 0 {
-		return nil, fmt.Errorf("%w: the sandbox has credentials (%s), which can't be bound again here",
-			store.ErrUnsupported, strings.Join(slices.Sorted(maps.Keys(found.credentials)), ", "))
+	if err := found.refuseCredentials(); err != nil {
+		return nil, err
 	}
 	if origin.networkPolicy == nil {
 		return nil, nil

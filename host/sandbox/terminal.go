@@ -18,9 +18,13 @@ type TerminalOptions struct {
 	Env map[string]string // on top of the sandbox's; values are not recorded
 	// Columns and Rows are the terminal's size at first; 0: the server's own.
 	Columns, Rows int
-	Strict        bool // as in ExecOptions
-	Events        bool
-	ResultBytes   int
+	// TakeOver is the id of a terminal session that runs already, see [Terminal.ID]: instead of starting
+	// the command, it is connected to, and whoever was connected is not any more. Its output up to now
+	// comes first, as far as the sandbox keeps it.
+	TakeOver    string
+	Strict      bool // as in ExecOptions
+	Events      bool
+	ResultBytes int
 }
 
 // Terminal is a program on a terminal in a sandbox. What it prints is Stdout, as it comes, with the
@@ -95,19 +99,29 @@ const betweenInputs = 50 * time.Millisecond
 func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	id, err := x.h.execd.CreatePTY(ctx, opensandbox.PTYRequest{Cwd: t.opts.Cwd, Command: withEnv(x.command, t.opts.Env)})
-	if err != nil {
-		return ending{}, err
+	id, how := t.opts.TakeOver, opensandbox.PTYAttach{TakeOver: true}
+	if id == "" {
+		how = opensandbox.PTYAttach{Start: true}
+		var err error
+		id, err = x.h.execd.CreatePTY(ctx, opensandbox.PTYRequest{Cwd: t.opts.Cwd, Command: withEnv(x.command, t.opts.Env)})
+		if err != nil {
+			return ending{}, err
+		}
 	}
 	// The connection outlives ctx by the time that an orderly end takes.
 	connected, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)
-	defer t.remove(connected, id)
+	taken := false // by somebody else, who goes on with it
+	defer func() {
+		if !taken {
+			t.remove(connected, id)
+		}
+	}()
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(execGrace, func() { disconnect(context.Cause(ctx)) })
 		t.remove(connected, id)
 	})()
-	pty, err := x.h.execd.AttachPTY(connected, id, opensandbox.PTYAttach{Start: true})
+	pty, err := x.h.execd.AttachPTY(connected, id, how)
 	if err != nil {
 		return ending{}, err
 	}
@@ -117,11 +131,19 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 		x.stdout.write([]byte(t.resume.Stdout))
 	}
 	end := t.follow(ctx, connected, pipe)
+	taken = errors.Is(end.err, opensandbox.ErrTakenOver)
 	t.use("", nil)
 	if err := pipe.close(); err != nil {
 		return ending{}, err
 	}
 	return end, nil
+}
+
+// ID returns the sandbox's id of the terminal session, empty until there is one.
+func (t *Terminal) ID() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.id
 }
 
 // withEnv puts variables before a command: terminals of the protocol have none.

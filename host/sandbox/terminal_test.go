@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -338,5 +339,30 @@ func TestTerminalLosesItsLastWords(t *testing.T) {
 	})
 	if result, err := r.interactive(h, "exit 0", sandbox.TerminalOptions{}).Wait(); err != nil || !result.Truncated {
 		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// Who takes a terminal over sees what was on it, and goes on with it.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	first := r.interactive(h, "echo screen; while read -r line; do [ $line = end ] && exit 4; echo got $line; done", sandbox.TerminalOptions{})
+	readUntil(t, first.Stdout(), "screen")
+	second := r.interactive(h, "", sandbox.TerminalOptions{TakeOver: first.ID()})
+	out := second.Stdout()
+	readUntil(t, out, "screen")
+	if result, err := first.Wait(); result != nil || !errors.Is(err, sandbox.ErrStreamLost) || !errors.Is(err, opensandbox.ErrTakenOver) {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	typeIn(t, second, "more\n")
+	readUntil(t, out, "got more")
+	typeIn(t, second, "end\n")
+	if result, err := second.Wait(); err != nil || result.ExitCode != 4 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	r.wantEvents(h, "sandbox.created exec.started:1 exec.started:2 exec.completed:2")
+	if _, err := r.interactive(h, "", sandbox.TerminalOptions{TakeOver: first.ID()}).Wait(); err == nil {
+		t.Error("what has ended was taken over")
 	}
 }

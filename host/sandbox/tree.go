@@ -91,7 +91,11 @@ func (h *Handle) CopyOut(ctx context.Context, from, to string, opts CopyOptions)
 	if err != nil {
 		return err
 	}
-	if info.Type == opensandbox.FileTypeFile {
+	file := info.Type == opensandbox.FileTypeFile
+	if info.Type == opensandbox.FileTypeSymlink {
+		file = h.quiet(ctx, "[ ! -d "+quote(from)+" ]") == nil
+	}
+	if file {
 		return h.fail(op, h.copyFileOut(ctx, from, to, info.Perm(), opts))
 	}
 	archive := "/tmp/.alineo-copy-" + uuid.NewString()
