@@ -61,10 +61,11 @@ func lifeWithoutOverlays(t *testing.T, e *testEngine, box *testBox) {
 	if code, out := box.upload(file{`{"path":"up/two"}`, "two"}); code != http.StatusOK {
 		t.Fatalf("upload: %d %s", code, out)
 	}
+	box.must(`echo "STAYS='a  b'" >> "$EXECD_ENVS"`)
 	snap := e.snapshot(box, "s")
 	again := e.create(map[string]any{"image": nil, "snapshotId": snap})
 	box.must("echo changed > one")
-	if got := again.must("cat one up/two $HOME/h"); got != "one\ntwo"+"data\n" {
+	if got := again.must(`cat one up/two $HOME/h; echo "$STAYS"`); got != "one\ntwo"+"data\na  b\n" {
 		t.Errorf("after the restore: %q", got)
 	}
 	if code, _, out := e.do(http.MethodDelete, "/snapshots/"+snap, nil); code != http.StatusNoContent {

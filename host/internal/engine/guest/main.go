@@ -186,7 +186,9 @@ func (g *guest) directory() (string, error) {
 		return "", err
 	}
 	home := filepath.Dir(dir)
-	for name, at := range map[string]string{"HOME": filepath.Join(home, "root"), "TMPDIR": filepath.Join(home, "tmp")} {
+	for name, at := range map[string]string{
+		"HOME": filepath.Join(home, "root"), "TMPDIR": filepath.Join(home, "tmp"), "EXECD_ENVS": filepath.Join(home, "root", ".opensandbox.env"),
+	} {
 		if _, set := g.config.Env[name]; !set {
 			g.config.Env[name] = at
 		}
