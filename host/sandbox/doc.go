@@ -28,9 +28,21 @@
 // # Ends
 //
 // A result is what the sandbox said. A stream that breaks before the command's end is
-// [ErrStreamLost], a command that could not be started is a [StartError]; neither has an exit code,
-// and neither leaves an exec.completed. When a context ends, the command is interrupted in the
-// sandbox, and exec.completed carries a reason.
+// [ErrStreamLost], with what the sandbox still knows in a [LostError]; a command that could not be
+// started is a [StartError]. Neither has an exit code, and neither leaves an exec.completed. A command
+// with ExecOptions.Background outlives its connections. When a context ends, the command is
+// interrupted in the sandbox, and exec.completed carries a reason.
+//
+// # More than commands
+//
+// [Handle.Interactive] is a program on a terminal, [Handle.ExecCode] code in an interpreter that keeps
+// its state, and [Handle.CreateSession] a shell that does. Each takes a position in the ledger, like a
+// command. Files, ports, metrics and network rules are the handle's, too; of those only changed
+// network rules are recorded.
+//
+// A sandbox comes from an image ([Client.Create]), an [Environment] that is built once, a snapshot
+// ([Client.RestoreSnapshot]), a checkpoint ([Client.Resume]), or another sandbox ([Handle.Fork]); and
+// [Client.Connect] opens one that runs already.
 //
 // # Replay
 //

@@ -149,6 +149,9 @@ func (x *Exec) readStream(ctx context.Context, open func(context.Context) (*open
 	pipe := x.newPipeline(ctx, cancel)
 	end := x.follow(ctx, stream, pipe, sent)
 	if errors.Is(end.err, ErrStreamLost) {
+		if x.work.spec.Kind == ledger.KindExec {
+			end.err = x.ask(ctx, stream.ID(), end.err)
+		}
 		// Nobody hears of it any more: Close ends it, as far as the sandbox can be reached.
 		cancel(end.err)
 	}

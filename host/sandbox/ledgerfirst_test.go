@@ -273,6 +273,9 @@ func TestLostStream(t *testing.T) {
 			if result != nil || !errors.Is(err, sandbox.ErrStreamLost) || errors.Is(err, context.Canceled) {
 				t.Errorf("got %+v, %v", result, err)
 			}
+			if lost, ok := errors.AsType[*sandbox.LostError](err); !ok || !lost.Asked || !lost.Running || lost.ExitCode != nil || lost.CommandID == "" {
+				t.Errorf("it is known: %+v", lost)
+			}
 			r.wantEvents(h, "sandbox.created exec.started:1")
 			if got := r.wire.count("DELETE", "/command"); got != 1 {
 				t.Errorf("interrupted %d times", got)
@@ -281,6 +284,38 @@ func TestLostStream(t *testing.T) {
 			if result := r.run(h, "echo next"); result.Seq != 2 {
 				t.Errorf("got %+v", result)
 			}
+		})
+	}
+}
+
+// What the sandbox still knows of a command is told, and is no result all the same.
+func TestLostStreamOfWhatEnded(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]action{"known": does(pass), "forgotten": says{http.StatusNotFound, `{"code":"X","message":"no such command"}`}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			h := r.create(sandbox.CreateOptions{})
+			r.wire.on("GET", "/command/status", answer)
+			r.wire.do("POST", "/command", func(req *http.Request) (*http.Response, error) {
+				resp, err := pass(req)
+				if err != nil {
+					return nil, err
+				}
+				raw, err := io.ReadAll(resp.Body) // it has ended
+				at := strings.Index(string(raw), `{"type":"error"`)
+				resp.Body = io.NopCloser(strings.NewReader(string(raw[:at])))
+				return resp, err
+			})
+			result, err := h.Run(t.Context(), "echo out; exit 9", sandbox.ExecOptions{})
+			lost, ok := errors.AsType[*sandbox.LostError](err)
+			if result != nil || !ok || !errors.Is(err, sandbox.ErrStreamLost) || lost.Running {
+				t.Fatalf("got %+v, %v", result, err)
+			}
+			if known := name == "known"; lost.Asked != known || known != (lost.ExitCode != nil && *lost.ExitCode == 9) || known != strings.Contains(err.Error(), "code 9") {
+				t.Errorf("it is known: %+v, %v", lost, err)
+			}
+			r.wantEvents(h, "sandbox.created exec.started:1")
 		})
 	}
 }
