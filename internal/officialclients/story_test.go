@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,6 +74,7 @@ func serve(t *testing.T, hostPath string) string {
 		})
 	}()
 	t.Cleanup(func() {
+		deleteAll(t, e)
 		cancel()
 		if err := <-served; err != nil {
 			t.Errorf("serving: %v", err)
@@ -90,6 +93,37 @@ func serve(t *testing.T, hostPath string) string {
 		t.Fatalf("listening: %v", err)
 	}
 	return ""
+}
+
+// deleteAll deletes what a story left that did not come to its end: sandboxes outlive engines.
+func deleteAll(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	client := &http.Client{Transport: e.Transport(), Timeout: time.Minute}
+	do := func(method, path string) []byte {
+		req, err := http.NewRequestWithContext(context.Background(), method, e.BaseURL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("OPEN-SANDBOX-API-KEY", apiKey)
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Errorf("cleaning up: %v", err)
+			return nil
+		}
+		defer func() { _ = resp.Body.Close() }()
+		out, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+		return out
+	}
+	var list struct{ Items []struct{ ID string } }
+	if err := json.Unmarshal(do(http.MethodGet, "/sandboxes?pageSize=200"), &list); err != nil {
+		t.Errorf("cleaning up: %v", err)
+	}
+	for _, box := range list.Items {
+		do(http.MethodDelete, "/sandboxes/"+box.ID)
+	}
 }
 
 // tell runs a story to its end. Each of its steps is a test.
