@@ -31,6 +31,8 @@ type Sandbox struct {
 	Image string `toml:"image"`
 	// Timeout is how long the server keeps a sandbox; 0: the server's own rule (embedded: until closed).
 	Timeout Duration `toml:"timeout"`
+	// KeepAlive lets Timeout begin anew as long as something runs in the sandbox.
+	KeepAlive bool `toml:"keep_alive"`
 }
 
 // Ledger says what records the events.

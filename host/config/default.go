@@ -6,7 +6,7 @@ import "time"
 // the working directory or start with ~/; Load makes them absolute.
 func Default() *Config {
 	c := &Config{
-		Sandbox: Sandbox{URL: Embedded, Image: HostImage},
+		Sandbox: Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
 		Ledger:  Ledger{Plugin: SQLite},
 		Engine:  Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080"},
 		Log:     Log{Level: "info"},

@@ -44,6 +44,8 @@ type Options struct {
 	Image     string
 	Resources Resources     // default 1 cpu and 2Gi
 	Lifetime  time.Duration // 0: the server's own rule
+	// KeepAlive lets a sandbox's lifetime begin anew as long as something runs in it.
+	KeepAlive bool
 
 	// ReadyTimeout is how long a sandbox may take to run, and a snapshot to be ready. Default 2 min.
 	ReadyTimeout time.Duration

@@ -83,6 +83,7 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 		after:    max(stream.LastStep(), 0),
 	}
 	handle := c.newHandle(l, id, stream, release)
+	handle.lifetime = c.opts.Lifetime
 	handle.paused, handle.foreign = paused, true
 	return handle, nil
 }

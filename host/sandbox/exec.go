@@ -182,9 +182,11 @@ func (x *Exec) start(ctx context.Context) error {
 	runCtx, cancel := context.WithCancelCause(ctx)
 	x.cancel = cancel
 	h.running[x] = struct{}{}
+	ended := h.working()
 	h.execs.Go(func() {
 		x.run(runCtx, ticket)
 		cancel(nil)
+		ended()
 		h.mu.Lock()
 		delete(h.running, x)
 		h.mu.Unlock()

@@ -30,6 +30,7 @@ type Handle struct {
 	identity  identity
 	policy    *opensandbox.NetworkPolicy // it was made with; nil for none
 	shell     string
+	lifetime  time.Duration // that it is renewed to; 0: it does not expire
 	resources Resources
 	stream    *ledger.Stream
 	execd     *opensandbox.Execd
@@ -44,8 +45,12 @@ type Handle struct {
 	mu      sync.Mutex
 	closing bool
 	paused  bool
-	foreign bool // it was made by somebody else, who may have bound credentials
-	running map[*Exec]struct{}
+	works   int // execs that keep it alive
+	// stopKeeping ends what renews its life meanwhile.
+	stopKeeping context.CancelFunc
+	keeping     sync.WaitGroup
+	foreign     bool // it was made by somebody else, who may have bound credentials
+	running     map[*Exec]struct{}
 	// sessions are those that the caller has not closed.
 	sessions map[*Session]struct{}
 	fenced   error // another driver has the sandbox
@@ -65,6 +70,7 @@ func (c *Client) newHandle(l *launch, id string, stream *ledger.Stream, release 
 		c: c, id: id, name: l.name, identity: l.identity, policy: l.request.NetworkPolicy, shell: shell, resources: l.resources,
 		stream: stream, execd: c.wire.Execd(id), hooks: l.hooks, replay: l.replay, seq: l.after, release: release,
 		log:      c.log.With("sandbox", id, "name", l.name),
+		lifetime: time.Duration(l.request.Timeout) * time.Second,
 		turn:     make(chan struct{}, 1),
 		running:  make(map[*Exec]struct{}),
 		sessions: make(map[*Session]struct{}),
@@ -145,6 +151,7 @@ func (h *Handle) Detach(ctx context.Context) error {
 			within(ended, execGrace)
 			h.closeErr = h.fail("detaching", context.Cause(ctx))
 		}
+		h.keeping.Wait()
 		h.endSessions(context.WithoutCancel(ctx))
 	})
 	return h.closeErr
@@ -192,6 +199,8 @@ func (h *Handle) close(ctx context.Context) error {
 	}
 	deleteErr := h.delete(ctx)
 	within(ended, closeTimeout) // the streams of what still ran break now
+
+	h.keeping.Wait()
 
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

@@ -303,8 +303,8 @@ func TestLostStreamOfWhatEnded(t *testing.T) {
 					return nil, err
 				}
 				raw, err := io.ReadAll(resp.Body) // it has ended
-				at := strings.Index(string(raw), `{"type":"error"`)
-				resp.Body = io.NopCloser(strings.NewReader(string(raw[:at])))
+				whole, _, _ := strings.Cut(string(raw), `{"type":"error"`)
+				resp.Body = io.NopCloser(strings.NewReader(whole))
 				return resp, err
 			})
 			result, err := h.Run(t.Context(), "echo out; exit 9", sandbox.ExecOptions{})

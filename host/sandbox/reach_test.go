@@ -366,6 +366,47 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// A sandbox does not end while something runs in it.
+func TestWorkKeepsAlive(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.KeepAlive, o.Lifetime = true, time.Hour })
+	h := r.create(sandbox.CreateOptions{Lifetime: 2 * time.Hour})
+	renewed := make(chan string, 10)
+	r.wire.do(http.MethodPost, "/renew-expiration", func(req *http.Request) (*http.Response, error) {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := io.ReadAll(body)
+		renewed <- string(raw)
+		if err != nil {
+			return nil, err
+		}
+		return pass(req)
+	})
+	for range 2 {
+		exec, err := h.Exec(t.Context(), "while [ ! -e /tmp/go ]; do sleep 0.01; done", sandbox.ExecOptions{})
+		must(t, err)
+		sent := <-renewed
+		at, err := time.Parse(time.RFC3339, fmt.Sprint(field(t, sent, "expiresAt")))
+		if err != nil || time.Until(at) < 110*time.Minute || time.Until(at) > 2*time.Hour {
+			t.Errorf("renewed to %s, %v", sent, err)
+		}
+		must(t, h.WriteFile(t.Context(), "/tmp/go", nil, 0))
+		if _, err := exec.Wait(); err != nil {
+			t.Error(err)
+		}
+		must(t, h.Remove(t.Context(), "/tmp/go"))
+	}
+	must(t, h.Close(t.Context()))
+	other := newRig(t)
+	sb := other.create(sandbox.CreateOptions{Lifetime: time.Hour})
+	other.run(sb, "true")
+	if n := other.wire.count("POST", "/renew-expiration"); n != 0 {
+		t.Errorf("renewed %d times unasked", n)
+	}
+}
+
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
