@@ -104,9 +104,9 @@ plugins: ## rebuild the guests from their sources, byte for byte, and the guests
 	@cd plugins && ../scripts/sha256.sh $(addsuffix .wasm,$(GUESTS)) >SHA256SUMS
 	@GUEST_BUILD='$(GUEST_BUILD)' scripts/test-guests.sh
 
-bench: ## run the benchmarks and set pairs in relation: plugin and native, metered and plain
+bench: ## run the benchmarks and set pairs in relation: plugin and native, metered and plain, engine and bare
 	@{ go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) $(BENCHPKG) || echo FAIL; } \
-		| go run ./internal/benchratio plugin:native metered:plain
+		| go run ./internal/benchratio plugin:native metered:plain engine:bare
 
 bench-node: ## the same beside better-sqlite3, which needs node and npm and is installed into bin/bench-node
 	@test -d bin/bench-node/node_modules/better-sqlite3 || { mkdir -p bin/bench-node && cd bin/bench-node && \
@@ -119,7 +119,7 @@ soak: ## append for SOAK (10m) and watch the heap
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
-chaos: ## kill the host and cut the ledger off, CHAOS_ROUNDS (1000) times over
+chaos: ## kill the host and cut the ledger off, CHAOS_ROUNDS (1000) times over, the engine a twentieth as often
 	ALINEO_CHAOS_ROUNDS=$(CHAOS_ROUNDS) go run ./internal/testrun -run Chaos -count 1 -timeout 60m ./...
 
 clean: ## remove what was built (not the ledger)
