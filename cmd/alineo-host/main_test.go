@@ -64,7 +64,7 @@ func TestStories(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"sql": runSQL, "setid": setID, "killafter": killAfter, "flip": flip, "pin": pin, "sub": substitute,
-			"fill": fill, "tamper": tamper, "cut": cut, "replace": replaceText,
+			"fill": fill, "tamper": tamper, "cut": cut, "replace": replaceText, "fetch": fetch,
 		},
 	})
 }

@@ -40,7 +40,7 @@ func (a *app) drive(ctx context.Context, id string, opts sandbox.ConnectOptions,
 		}
 		sb, err := boxes.Connect(ctx, details.SandboxID, opts)
 		if err != nil {
-			return a.connectHint(err, details.SandboxID)
+			return a.connectHint(ctx, h, err, details.SandboxID)
 		}
 		return letGo(ctx, sb, f(ctx, &driven{sb, a, h, boxes}))
 	})
@@ -81,12 +81,16 @@ func recordedResources(ctx context.Context, st store.Ledger, key store.Key, want
 }
 
 // connectHint says what to do about a sandbox that can't be opened.
-func (a *app) connectHint(err error, id string) error {
+func (a *app) connectHint(ctx context.Context, h *host.Host, err error, id string) error {
 	switch {
 	case errors.Is(err, opensandbox.ErrNotFound):
-		return fmt.Errorf("%w\n(it is gone from the server; %s resume %.8s goes on after its last checkpoint)", err, a.self(), id)
-	case errors.Is(err, opensandbox.ErrConflict), errors.Is(err, sandbox.ErrPaused):
-		return fmt.Errorf("%w\n(%s connect %.8s says what it is; %[2]s unpause %.8[3]s lets a paused one go on)", err, a.self(), id)
+		return fmt.Errorf("%w\n(it is gone from the server; %s resume %.8s goes on after its last checkpoint, when it has one)", err, a.self(), id)
+	case errors.Is(err, opensandbox.ErrConflict):
+		if wire, wireErr := h.Wire(ctx); wireErr == nil {
+			if box, askErr := wire.GetSandbox(ctx, id); askErr == nil && box.Status.State == opensandbox.StatePaused {
+				return fmt.Errorf("sandbox %s: %w (%s unpause %.8[1]s)", id, sandbox.ErrPaused, a.self())
+			}
+		}
 	}
 	return err
 }
@@ -154,7 +158,7 @@ func (l *looker) open(ctx context.Context, id string) (*sandbox.Handle, error) {
 	}
 	sb, err := l.client.Connect(ctx, details.SandboxID, sandbox.ConnectOptions{Name: details.Name})
 	if err != nil {
-		return nil, l.a.connectHint(err, details.SandboxID)
+		return nil, l.a.connectHint(ctx, l.host, err, details.SandboxID)
 	}
 	return sb, nil
 }

@@ -50,7 +50,9 @@ embedded sandbox engine.`,
 		return &exitError{code: exitUsage, err: fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
-		newRun(a), newCreate(a), newExec(a), newShell(a), newCp(a), newFiles(a), newResume(a), newSandboxes(a), newEnv(a), newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newEngine(a), newImage(a), newVersion(a),
+		newRun(a), newCreate(a), newExec(a), newShell(a), newCp(a), newFiles(a), newCheckpoint(a), newResume(a), newFork(a), newRestore(a),
+		newConnect(a), newPause(a), newUnpause(a), newPort(a), newMetrics(a), newPolicy(a), newEnv(a), newSandboxes(a),
+		newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newEngine(a), newImage(a), newVersion(a),
 	)
 	return root
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+)
+
+func newPolicy(a *app) *cobra.Command {
+	cmd := group("policy", "Show and change what a sandbox may reach in the network",
+		"  alineo-host policy get 6f1c2d3e\n  alineo-host policy allow 6f1c2d3e pypi.org '*.pythonhosted.org'",
+		newPolicyGet(a),
+		newPolicyAdd(a, "allow", opensandbox.ActionAllow, "Let a sandbox reach targets"),
+		newPolicyAdd(a, "deny", opensandbox.ActionDeny, "Keep a sandbox from targets"),
+		newPolicyRemove(a))
+	cmd.Long = `policy works with sandboxes that were made with a network policy (create --allow and --deny). A target
+is a host name, *.domain, an address or a CIDR. Changes hold at once, are recorded in the ledger,
+and are given to a sandbox that is resumed from it.`
+	return cmd
+}
+
+func newPolicyGet(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "get ID",
+		Short:             "Show what a sandbox may reach",
+		Example:           "  alineo-host policy get 6f1c2d3e\n  alineo-host policy get --json 6f1c2d3e",
+		ValidArgsFunction: a.completeID,
+		Args:              usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.look(cmd.Context(), args[0], func(ctx context.Context, sb *sandbox.Handle) error {
+				status, err := sb.NetworkPolicy(ctx)
+				if err != nil {
+					return a.policyHint(err)
+				}
+				return a.printPolicy(status)
+			})
+		},
+	}
+}
+
+// policyHint says where policies come from.
+func (a *app) policyHint(err error) error {
+	if errors.Is(err, opensandbox.ErrNotFound) || errors.Is(err, opensandbox.ErrUnsupported) || errors.Is(err, opensandbox.ErrUnavailable) {
+		return fmt.Errorf("%w\n(only a sandbox that was made with create --allow or --deny has a policy)", err)
+	}
+	return err
+}
+
+func (a *app) printPolicy(status *opensandbox.PolicyStatus) error {
+	if a.out.json {
+		return a.out.data(status)
+	}
+	rows := [][]string{}
+	if status.Policy != nil {
+		for _, rule := range status.Policy.Egress {
+			rows = append(rows, []string{rule.Action, rule.Target})
+		}
+		if status.Policy.DefaultAction != "" {
+			rows = append(rows, []string{status.Policy.DefaultAction, "(everything else)"})
+		}
+	}
+	a.out.notef("mode %s, enforced by %s", orDash(status.Mode), orDash(status.EnforcementMode))
+	return a.out.table([]string{"ACTION", "TARGET"}, rows)
+}
+
+func newPolicyAdd(a *app, name, action, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:               name + " ID TARGET…",
+		Short:             short,
+		Example:           fmt.Sprintf("  alineo-host policy %[1]s 6f1c2d3e example.com\n  alineo-host policy %[1]s 6f1c2d3e '*.example.com' 10.0.0.0/8", name),
+		ValidArgsFunction: a.completeID,
+		Args:              usage(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changePolicy(cmd.Context(), args[0], func(ctx context.Context, sb *driven) error {
+				_, err := sb.AddNetworkRules(ctx, rules(action, args[1:])...)
+				return err
+			})
+		},
+	}
+}
+
+func newPolicyRemove(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "remove ID TARGET…",
+		Short:             "Drop the rules for targets",
+		Example:           "  alineo-host policy remove 6f1c2d3e example.com",
+		ValidArgsFunction: a.completeID,
+		Args:              usage(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changePolicy(cmd.Context(), args[0], func(ctx context.Context, sb *driven) error {
+				_, err := sb.RemoveNetworkRules(ctx, args[1:]...)
+				return err
+			})
+		},
+	}
+}
+
+// changePolicy changes the rules and shows what they are then.
+func (a *app) changePolicy(ctx context.Context, id string, change func(context.Context, *driven) error) error {
+	return a.drive(ctx, id, sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+		if err := change(ctx, sb); err != nil {
+			return a.policyHint(err)
+		}
+		status, err := sb.NetworkPolicy(ctx)
+		if err != nil {
+			return err
+		}
+		return a.printPolicy(status)
+	})
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// window is a terminal with alineo-host on it, as a person has it.
+type window struct {
+	keys   *os.File // what is written here is typed
+	tty    *os.File
+	cmd    *exec.Cmd
+	pieces chan []byte
+	seen   []byte
+}
+
+// openWindow starts a command line on a new terminal of a size.
+func openWindow(t *testing.T, dir string, columns, rows uint16, args ...string) *window {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &window{keys: master, tty: tty, pieces: make(chan []byte)}
+	w.resize(t, columns, rows)
+	w.cmd = exec.CommandContext(t.Context(), "alineo-host", args...)
+	w.cmd.Dir, w.cmd.Env = dir, append(os.Environ(), "HOME="+dir, "TERM=xterm")
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = tty, tty, tty
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(w.pieces)
+		for {
+			buf := make([]byte, 4096)
+			n, err := master.Read(buf)
+			if n > 0 {
+				w.pieces <- buf[:n]
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = errors.Join(tty.Close(), master.Close()) // ends the reader
+		for range w.pieces {                         //nolint:revive // what nobody waits for
+		}
+	})
+	return w
+}
+
+func (w *window) resize(t *testing.T, columns, rows uint16) {
+	t.Helper()
+	if err := unix.IoctlSetWinsize(int(w.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *window) typeKeys(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := w.keys.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits until the window shows a text that it did not show before.
+func (w *window) await(t *testing.T, text string) {
+	t.Helper()
+	const patience = 90 * time.Second
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		if at := bytes.Index(w.seen, []byte(text)); at >= 0 {
+			w.seen = w.seen[at+len(text):]
+			return
+		}
+		select {
+		case piece, ok := <-w.pieces:
+			if !ok {
+				t.Fatalf("it ended before it showed %q; it showed %q", text, w.seen)
+			}
+			w.seen = append(w.seen, piece...)
+		case <-timer.C:
+			t.Fatalf("it did not show %q; it showed %q", text, w.seen)
+		}
+	}
+}
+
+// ends waits for the program, and checks its code and that the terminal is as it was.
+func (w *window) ends(t *testing.T, code int) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- w.cmd.Wait() }()
+	for {
+		select {
+		case piece := <-w.pieces: // a program that nobody reads does not end
+			w.seen = append(w.seen, piece...)
+			continue
+		case <-done:
+		}
+		break
+	}
+	if got := w.cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("exit code %d, want %d; it showed %q", got, code, w.seen)
+	}
+	state, err := unix.IoctlGetTermios(int(w.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Lflag&unix.ICANON == 0 || state.Lflag&unix.ECHO == 0 {
+		t.Error("the terminal was left raw")
+	}
+}
+
+// TestShell works in a sandbox on a terminal: its size, its keys, and its ends.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	if !sandboxes(t) {
+		t.Skip("this machine can run no sandbox")
+	}
+	dir := t.TempDir()
+	data, err := engineData()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(data) })
+	if err := os.WriteFile(filepath.Join(dir, "alineo.toml"), fmt.Appendf(nil, "[engine]\ndata = %q\n", data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "alineo-host", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	id := run("create")
+
+	w := openWindow(t, dir, 100, 30, "shell", id[:8])
+	w.typeKeys(t, "stty size\r")
+	w.await(t, "30 100")
+	w.resize(t, 90, 20)
+	// The window's change is told on its own way, so it is asked for until it is there.
+	w.typeKeys(t, "until test \"$(stty size)\" = '20 90'; do sleep 0.1; done; echo n''ew\r")
+	w.await(t, "new")
+	w.typeKeys(t, "echo term $TERM; sleep 300\r")
+	w.await(t, "term xterm")
+	w.typeKeys(t, "\x03")
+	w.typeKeys(t, "echo code $?\r")
+	w.await(t, "code 130")
+	w.typeKeys(t, "exit 7\r")
+	w.ends(t, 7)
+
+	w = openWindow(t, dir, 80, 24, "shell", id, "--", "echo up; sleep 300")
+	w.await(t, "up")
+	w.typeKeys(t, "\x1d")
+	w.await(t, "ended with Ctrl-]")
+	w.ends(t, exitInterrupted)
+
+	w = openWindow(t, dir, 80, 24, "shell", id, "--", "echo up; sleep 300")
+	w.await(t, "up")
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(t, exitTerminated)
+
+	// Another driver takes the sandbox over: the session ends as soon as it can't be recorded.
+	w = openWindow(t, dir, 80, 24, "shell", id, "--", "echo up; cat")
+	w.await(t, "up")
+	if got := run("exec", id, "--", "echo mine"); got != "mine" {
+		t.Errorf("got %q", got)
+	}
+	w.typeKeys(t, "lost\r")
+	w.await(t, "held by another driver")
+	w.ends(t, exitHost)
+	run("sandboxes", "delete", id)
+}
