@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -293,5 +294,48 @@ func TestForksAtOnce(t *testing.T) {
 	list, err := parent.Checkpoints(t.Context())
 	if err != nil || len(list) != 2 || list[0].Tag == list[1].Tag || children[0].ID() == children[1].ID() {
 		t.Errorf("got %+v, %v", list, err)
+	}
+}
+
+// However a sandbox comes to be, one that can't be recorded is deleted, and its place is free.
+func TestOriginsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 2 })
+	parent := r.create(sandbox.CreateOptions{})
+	snapshot := r.checkpoint(parent, "")
+	env := r.client.Environment("e", sandbox.EnvironmentOptions{})
+	must(t, r.keep(env.Create(t.Context(), sandbox.SpawnOptions{})).Close(t.Context()))
+	for name, origin := range map[string]func() (*sandbox.Handle, error){
+		"resume": func() (*sandbox.Handle, error) {
+			return r.client.Resume(t.Context(), parent.ID(), sandbox.ResumeOptions{})
+		},
+		"restore": func() (*sandbox.Handle, error) {
+			return r.client.RestoreSnapshot(t.Context(), snapshot, sandbox.RestoreOptions{})
+		},
+		"environment": func() (*sandbox.Handle, error) { return env.Create(t.Context(), sandbox.SpawnOptions{}) },
+		"fork":        func() (*sandbox.Handle, error) { return parent.Fork(t.Context(), sandbox.ForkOptions{}) },
+	} {
+		for fault, spoil := range map[string]func(){
+			"the ledger does not take it": func() { r.store.set(failOn(store.EventSandboxCreated, store.ErrInvalid)) },
+			"the server fails":            func() { r.wire.on(http.MethodPost, "=/v1/sandboxes", says{http.StatusInternalServerError, "{}"}) },
+			"it never answers":            func() { r.wire.on(http.MethodGet, "/ping", says{http.StatusUnauthorized, "{}"}) },
+		} {
+			spoil()
+			if _, err := origin(); err == nil {
+				t.Errorf("%s: %s: no error", name, fault)
+			}
+			r.store.set(nil)
+			r.wire.heal()
+			for _, id := range r.wire.made() {
+				if id != parent.ID() && !gone(t, id) {
+					t.Errorf("%s: %s: %s is left", name, fault, id)
+				}
+			}
+		}
+		h, err := origin() // there is a place
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		must(t, h.Close(t.Context()))
 	}
 }

@@ -366,3 +366,23 @@ func TestTakeOver(t *testing.T) {
 		t.Error("what has ended was taken over")
 	}
 }
+
+func TestTerminalMuchOutput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	result, err := r.interactive(h, "stty -opost; seq 1 200000; echo é; sleep 0.2", sandbox.TerminalOptions{}).Wait()
+	if err != nil || result.Truncated {
+		t.Fatalf("%v, %+v", err, result.Truncated)
+	}
+	var want strings.Builder
+	for i := range 200000 {
+		fmt.Fprintln(&want, i+1)
+	}
+	if got := result.Stdout; got != want.String()+"é\n" {
+		t.Errorf("got %d bytes of %d", len(got), want.Len())
+	}
+	if _, stdout := transcript(t, r, h); stdout != result.Stdout {
+		t.Errorf("the ledger has %d bytes of %d", len(stdout), len(result.Stdout))
+	}
+}
