@@ -75,14 +75,14 @@ func TestExhaustion(t *testing.T) {
 		hard          bool // only where limits are
 		judge         func(r result) error
 	}{
-		{"forks", `f() { f | f & }; f; sleep 1; echo survived`, false, nil},
+		{"forks", "f() { f | f & }; f", false, nil},
 		{"memory of one process", "head -c 3G /dev/zero | tail -c 2G | wc -c", false, func(r result) error {
 			if strings.TrimSpace(r.Stdout) == fmt.Sprint(2<<30) {
 				return errors.New("2 GiB fitted into 256 MiB")
 			}
 			return nil
 		}},
-		{"memory of many", "for i in $(seq 40); do (head -c 20M /dev/zero | tail -c 20M | (sleep 3; wc -c)) & done; wait", true, func(r result) error {
+		{"memory of many", "for i in $(seq 20); do (head -c 20M /dev/zero | tail -c 20M | (sleep 3; wc -c)) & done; wait", true, func(r result) error {
 			if n := strings.Count(r.Stdout, fmt.Sprint(20<<20)); n > 12 {
 				return fmt.Errorf("%d times 20 MiB fitted into 256 MiB", n)
 			}
@@ -94,7 +94,7 @@ func TestExhaustion(t *testing.T) {
 			}
 			return nil
 		}},
-		{"names in memory", "for d in /dev/shm /run /dev; do seq 1 150000 | (cd $d && xargs touch) 2>&1 | grep -c -m1 -e 'No space' -e 'Permission'; done", false, func(r result) error {
+		{"names in memory", "for d in /dev/shm:101000 /run:11000 /dev:1100; do seq 1 ${d#*:} | (cd ${d%:*} && xargs touch) 2>&1 | grep -c -m1 'No space'; done", false, func(r result) error {
 			if r.Stdout != "1\n1\n1\n" {
 				return fmt.Errorf("%q %q", r.Stdout, r.Stderr)
 			}
@@ -111,7 +111,11 @@ func TestExhaustion(t *testing.T) {
 			e := &testEngine{t, e.Engine, e.dir}
 			box := e.create(map[string]any{"resourceLimits": map[string]string{"memory": "256Mi", "cpu": "1"}})
 			stop := responsive(t, &testBox{e: e, ID: other.ID})
-			code, _, out := e.do(http.MethodPost, box.execd("/command"), map[string]any{"command": c.command, "timeout": 30_000})
+			// A bomb of forks never ends by itself.
+			code, _, out := e.do(http.MethodPost, box.execd("/command"), map[string]any{"command": c.command, "timeout": 30_000, "background": c.name == "forks"})
+			if c.name == "forks" {
+				time.Sleep(500 * time.Millisecond) // for as long as the machine is to bear it
+			}
 			stop()
 			if code != http.StatusOK {
 				t.Fatalf("%d %s", code, out)
