@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -387,5 +388,50 @@ func TestNewChecksOptions(t *testing.T) {
 		if strings.Contains(text, "s3cret") {
 			t.Errorf("the password shows: %s", text)
 		}
+	}
+}
+
+// Everything that can be asked for is sent, and recorded as far as the reference records it.
+func TestCreateSendsEverything(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bodies := make(chan []byte, 1)
+	r.wire.do(http.MethodPost, "=/v1/sandboxes", func(req *http.Request) (*http.Response, error) {
+		raw, err := io.ReadAll(req.Body)
+		bodies <- raw
+		if err != nil {
+			return nil, err
+		}
+		return says{http.StatusTeapot, `{"code":"X","message":"no tea"}`}.RoundTrip(req)
+	})
+	_, err := r.client.Create(t.Context(), sandbox.CreateOptions{
+		Image: "registry.example.com/tool:1", ImageAuth: &sandbox.ImageAuth{Username: "me", Password: "s3cret"},
+		Entrypoint: []string{"sleep", "1000"}, Resources: sandbox.Resources{CPU: "500m", Memory: "1Gi", GPU: "1"},
+		Env: map[string]string{"A": "b"}, Metadata: map[string]string{"team": "x", "runId": "mine"}, Lifetime: 90 * time.Second, RunID: "run",
+		NetworkPolicy:   &opensandbox.NetworkPolicy{DefaultAction: "deny", Egress: []opensandbox.NetworkRule{{Action: "allow", Target: "10.0.0.0/8"}}},
+		CredentialProxy: true,
+		Volumes:         []opensandbox.Volume{{Name: "data", Host: &opensandbox.HostVolume{Path: "/srv"}, MountPath: "/data", ReadOnly: true}},
+		Platform:        &opensandbox.Platform{OS: "linux", Arch: "arm64"},
+		Extensions:      map[string]string{"x": "y"},
+	})
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v", err)
+	}
+	var sent map[string]any
+	must(t, json.Unmarshal(<-bodies, &sent))
+	metadata, _ := sent["metadata"].(map[string]any)
+	if metadata["team"] != "x" || metadata["runId"] != "run" { // the run's own id wins
+		t.Errorf("metadata %v", metadata)
+	}
+	delete(sent, "metadata")
+	got, err := json.Marshal(sent)
+	must(t, err)
+	const want = `{"credentialProxy":{"enabled":true},"entrypoint":["sleep","1000"],"env":{"A":"b"},"extensions":{"x":"y"},` +
+		`"image":{"auth":{"password":"s3cret","username":"me"},"uri":"registry.example.com/tool:1"},` +
+		`"networkPolicy":{"defaultAction":"deny","egress":[{"action":"allow","target":"10.0.0.0/8"}]},` +
+		`"platform":{"arch":"arm64","os":"linux"},"resourceLimits":{"cpu":"500m","gpu":"1","memory":"1Gi"},"timeout":90,` +
+		`"volumes":[{"host":{"path":"/srv"},"mountPath":"/data","name":"data","readOnly":true}]}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

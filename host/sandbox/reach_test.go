@@ -29,7 +29,13 @@ func TestPauseAndUnpause(t *testing.T) {
 	}
 	h := r.create(sandbox.CreateOptions{Hooks: sandbox.ComposeHooks(nil, hooks)})
 	r.run(h, "echo kept > /tmp/state")
+	shell := r.interactive(h, "cat", sandbox.TerminalOptions{})
+	typeIn(t, shell, "x\n")
+	readUntil(t, shell.Stdout(), "x\r\nx")
 	must(t, h.Pause(t.Context()))
+	if _, err := shell.Write([]byte("y")); !errors.Is(err, sandbox.ErrPaused) {
+		t.Errorf("got %v", err)
+	}
 	if _, err := h.Run(t.Context(), "true", sandbox.ExecOptions{}); !errors.Is(err, sandbox.ErrPaused) {
 		t.Errorf("got %v", err)
 	}
@@ -46,11 +52,13 @@ func TestPauseAndUnpause(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	must(t, h.Unpause(t.Context()))
+	typeIn(t, shell, "z\n") // it goes on
+	readUntil(t, shell.Stdout(), "z\r\nz")
 	// The refused calls have their positions, as in the reference.
-	if got := r.run(h, "cat /tmp/state"); got.Stdout != "kept\n" || got.Seq != 4 {
+	if got := r.run(h, "cat /tmp/state"); got.Stdout != "kept\n" || got.Seq != 5 {
 		t.Errorf("got %+v", got)
 	}
-	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 sandbox.paused sandbox.resumed exec.started:4 exec.completed:4")
+	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2 sandbox.paused sandbox.resumed exec.started:5 exec.completed:5")
 	for _, payload := range append(r.payloads(h, store.EventSandboxPaused), r.payloads(h, store.EventSandboxResumed)...) {
 		if payload != "" {
 			t.Errorf("payload %s", payload)

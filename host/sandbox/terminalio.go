@@ -32,6 +32,9 @@ func (t *Terminal) Write(input []byte) (int, error) {
 	if t.isReplayed() {
 		return len(input), nil
 	}
+	if err := t.h.ready(); err != nil {
+		return 0, t.fail(err)
+	}
 	if err := t.send(context.Background(), input); err != nil {
 		return 0, t.fail(err)
 	}
