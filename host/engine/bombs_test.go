@@ -94,7 +94,7 @@ func TestExhaustion(t *testing.T) {
 			}
 			return nil
 		}},
-		{"names in memory", "for d in /dev/shm:101000 /run:11000 /dev:1100; do seq 1 ${d#*:} | (cd ${d%:*} && xargs touch) 2>&1 | grep -c -m1 'No space'; done", false, func(r result) error {
+		{"names in memory", "for d in /dev/shm:103000 /run:11000 /dev:1100; do seq 1 ${d#*:} | (cd ${d%:*} && xargs touch) 2>&1 | grep -c -m1 'No space'; done", false, func(r result) error {
 			if r.Stdout != "1\n1\n1\n" {
 				return fmt.Errorf("%q %q", r.Stdout, r.Stderr)
 			}
