@@ -3,13 +3,13 @@
 # Budgets in minutes, on two cores. Each part of `make check` is stopped when it passes its own, and
 # .ci/run, which is `make test` and then `make check`, stays below 40 together. What does not fit goes
 # to `make chaos`.
-BUDGET_test   := 6
-BUDGET_race   := 10
-BUDGET_lint   := 5
-BUDGET_vet    := 4
+BUDGET_test   := 8
+BUDGET_race   := 11
+BUDGET_lint   := 4
+BUDGET_vet    := 2
 BUDGET_guests := 2
-BUDGET_user   := 3
-BUDGET_fuzz   := 5
+BUDGET_user   := 4
+BUDGET_fuzz   := 4
 BUDGET_smoke  := 2
 BUDGET_vuln   := 1
 
@@ -80,7 +80,7 @@ check-user:
 	@$(PART) "tests as an ordinary user" $(BUDGET_user) scripts/as-user.sh $(USER_PACKAGES)
 
 check-fuzz:
-	@$(PART) "fuzzing for seconds" $(BUDGET_fuzz) $(MAKE) --no-print-directory fuzz FUZZTIME=3s
+	@$(PART) "fuzzing for seconds" $(BUDGET_fuzz) $(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
 check-smoke:
 	@$(PART) "the first command, and every benchmark once" $(BUDGET_smoke) \
