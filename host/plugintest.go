@@ -60,7 +60,10 @@ type PluginTest struct {
 	CallDeadline time.Duration          // of one call; 0: limits.deadline
 	CaseDeadline time.Duration          // 0: a minute
 	Dir          string                 // for temporary files; empty: where the system keeps such
-	Log          bool                   // what the host and the guest log is shown, as [log] says
+	// Template is a SQLite file that each case's temporary one begins as a copy of, such as one whose tables
+	// are there; empty: it begins as none, which is what a plugin finds that is new.
+	Template string
+	Log      bool // what the host and the guest log is shown, as [log] says
 
 	Begun func(PluginTestPlan) // once, before the first case; may be nil
 	Ended func(PluginTestCase) // after each case, in their order; may be nil
@@ -137,7 +140,7 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 		CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Grants: grants,
 		With: features(opts.With), Without: features(opts.Without),
 		Match: opts.Match, Parallel: opts.Parallel, Rounds: opts.Rounds, Seed: opts.Seed, Deadline: opts.CaseDeadline,
-		Dir: opts.Dir, Begun: opts.Begun, Ended: opts.Ended,
+		Dir: opts.Dir, Template: opts.Template, Begun: opts.Begun, Ended: opts.Ended,
 	})
 	var refused *plugin.ConfigError
 	if configured && len(opts.Config) == 0 && errors.As(err, &refused) {

@@ -76,7 +76,7 @@ var schema = [...]string{
 }
 
 // indexes are over the few entries of a ledger that listings are about. Most of what is appended is
-// output, which each of them tells by one comparison (decision 0016); that an event which is another is
+// output, which each of them tells by one comparison (decision 0018); that an event which is another is
 // not output PostgreSQL finds out by itself.
 var indexes = [...]string{
 	`CREATE INDEX alineo_host_created ON {}alineo_events(ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,

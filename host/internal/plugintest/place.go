@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,10 +100,28 @@ func (s *subject) place(t keeper) (place, error) {
 		} else {
 			db.Path = filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", i))
 			db.Synchronous = "normal" // nobody cuts the power off here
+			if err := s.fill(db.Path); err != nil {
+				return nil, err
+			}
 		}
 		at[g.want.Resource] = db
 	}
 	return at, nil
+}
+
+// fill copies the template to where a case's file will be.
+func (s *subject) fill(path string) error {
+	if s.opts.Template == "" {
+		return nil
+	}
+	content, err := os.ReadFile(s.opts.Template)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("copying the template of a case's database: %w", err)
+	}
+	return nil
 }
 
 // open opens the databases. Nothing is connected to before it is used.

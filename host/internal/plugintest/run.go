@@ -39,6 +39,7 @@ type Options struct {
 	Seed     uint64
 	Deadline time.Duration // of a case; 0: a minute
 	Dir      string        // where temporary files are made; empty: where the system keeps such
+	Template string        // a SQLite file that each case's begins as a copy of; empty: it begins as none
 
 	Begun func(Plan) // once, before the first case; may be nil
 	Ended func(Case) // after each case, in their order; may be nil

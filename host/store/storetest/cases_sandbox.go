@@ -19,6 +19,7 @@ func sandboxCases() []Case {
 			sandboxForeign,
 		},
 		{"sandbox/delete", "deleting removes a sandbox's entries, details and checkpoints, and says how many went", nil, sandboxDelete},
+		{"sandbox/delete-large", "deleting a sandbox of many entries ends with all of them gone, and says how many went", nil, sandboxDeleteLarge},
 		{
 			"sandbox/delete-others", "deleting leaves other sandboxes and the environments alone",
 			[]Feature{FeatureEnvironments},
@@ -158,4 +159,29 @@ func sandboxDeleteOthers(e *env) {
 	}
 	_, err = e.GetEnvironment(e.ctx, "run")
 	e.must("getting the environment", err)
+}
+
+// sandboxDeleteLarge has more entries than a bundled ledger deletes at once.
+func sandboxDeleteLarge(e *env) {
+	const batches, each = 3, 7001
+	d := e.drive("run", "id-1")
+	for range batches {
+		entries := make([]store.Entry, each)
+		for i := range entries {
+			entries[i] = event(int64(i), "x", `{}`)
+		}
+		d.append(entries...)
+	}
+	removed, err := e.DeleteSandbox(e.ctx, d.key)
+	e.must("deleting", err)
+	e.equal("entries that went", removed, uint64(batches*each))
+	page, err := e.Read(e.ctx, d.key, store.ReadOptions{})
+	e.must("reading", err)
+	e.equal("entries that are left", len(page.Entries), 0)
+	again := e.drive("run", "id-1")
+	if again.epoch <= d.epoch || len(again.prev) != 0 {
+		e.Errorf("a claim after epoch %d has epoch %d and hash %x", d.epoch, again.epoch, again.prev)
+	}
+	again.append(event(1, "anew", `{}`))
+	e.equal("events after a new claim", events(e.read(e.Ledger, d.key)), "anew")
 }

@@ -69,7 +69,7 @@ var schema = [...]string{
 }
 
 // indexes are over the few entries of a ledger that listings are about, and come with version 2. Most of
-// what is appended is output, which each of them tells by one comparison (decision 0016).
+// what is appended is output, which each of them tells by one comparison (decision 0018).
 var indexes = [...]string{
 	`CREATE INDEX IF NOT EXISTS alineo_host_created ON alineo_events(ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
 	`CREATE INDEX IF NOT EXISTS alineo_host_created_name ON alineo_events(name, ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,

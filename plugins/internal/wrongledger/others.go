@@ -19,7 +19,7 @@ func isMethod(fault string) bool {
 		"read/paging", "read/bytes", "read/tail", "read/growing", "read/cursor", "read/last", "read/last-bounds",
 		"read-all/order", "read-all/tail", "read-all/bytes", "read-all/last",
 		"list/status", "list/run", "list/before", "list/limit", "list/paging",
-		"sandbox/delete", "sandbox/delete-others", "environment/unknown",
+		"sandbox/delete", "sandbox/delete-large", "sandbox/delete-others", "environment/unknown",
 		"handle/concurrent", "handle/close", "handle/several", "handle/takeover", "handle/retry", "handle/readers", "handle/reopened",
 		"heads/paging", "segments/paging", "segments/retry", "tombstones/paging", "usage/sums", "stats/counts",
 		"maintenance/cursor", "maintenance/readers", "plugin/describe", "plugin/memory":
@@ -108,6 +108,8 @@ func (w *wrong) DeleteSandbox(req *abi.SandboxRequest) (*abi.DeleteReply, error)
 	switch w.fault {
 	case "sandbox/delete": // does not count
 		reply.Rows = 0
+	case "sandbox/delete-large": // says of a part that it is all
+		reply.More = false
 	case "sandbox/delete-others": // takes an environment of the same name along
 		err = exec("DELETE FROM alineo_environments WHERE name = ?", alineo.Text(req.Key.Name))
 	}
