@@ -60,7 +60,7 @@ func runTests(m *testing.M) int {
 	}
 	if code == 0 {
 		// The engine waits for its sandboxes' processes, which may take a moment longer than they.
-		shims := goleak.IgnoreAnyFunction("github.com/alineo-labs/alineo-host/host/internal/engine/shim.Start.func2")
+		shims := goleak.IgnoreAnyFunction("github.com/alineo-labs/alineo-host/host/internal/engine/shim.startReaped.func1")
 		if err := goleak.Find(shims); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
