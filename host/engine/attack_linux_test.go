@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
 )
 
@@ -330,6 +332,62 @@ func chrootOut(secret string) error {
 	return readOne(secret)
 }
 
+// exchange sends a packet and judges what comes back.
+func exchange(network, to string, packet []byte, judge func([]byte) error) error {
+	c, err := net.DialTimeout(network, to, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(time.Second)) // most never answer
+	if network == "tcp" {
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		packet = append(binary.BigEndian.AppendUint16(nil, uint16(len(packet))), packet...)
+	}
+	if _, err := c.Write(packet); err != nil {
+		return err
+	}
+	answer := make([]byte, 4096)
+	n, err := c.Read(answer)
+	if err != nil {
+		return err
+	}
+	if network == "tcp" {
+		if n == 2 {
+			m, _ := c.Read(answer[n:])
+			n += m
+		}
+		return judge(answer[min(n, 2):n])
+	}
+	return judge(answer[:n])
+}
+
+// askName asks a name server for the address of a name that leads to what no sandbox may reach.
+func askName(network, server, name string) error {
+	n, err := dnsmessage.NewName(name)
+	if err != nil {
+		return err
+	}
+	q := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: 7, RecursionDesired: true},
+		Questions: []dnsmessage.Question{{Name: n, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}},
+	}
+	packet, err := q.Pack()
+	if err != nil {
+		return err
+	}
+	return exchange(network, server, packet, func(answer []byte) error {
+		var m dnsmessage.Message
+		if err := m.Unpack(answer); err != nil {
+			return err
+		}
+		if len(m.Answers) == 0 {
+			return fmt.Errorf("no address: %v", m.RCode)
+		}
+		return nil
+	})
+}
+
 func networkAttempts() []attempt {
 	var all []attempt
 	for name, family := range map[string]int{
@@ -367,6 +425,16 @@ func networkAttempts() []attempt {
 			}
 			return err
 		}})
+	}
+	for a := range strings.FieldsSeq(os.Getenv("ATTACK_UDP")) {
+		all = append(all, attempt{"UDP to " + a, func() error { return exchange("udp", a, []byte("hello"), func([]byte) error { return nil }) }})
+	}
+	for _, server := range []string{"198.18.0.1:53", "8.8.8.8:53", "127.0.0.1:53", "127.0.0.53:53", "169.254.169.253:53", "192.168.0.1:53"} {
+		for name := range strings.FieldsSeq(os.Getenv("ATTACK_NAMES")) {
+			for _, by := range []string{"udp", "tcp"} {
+				all = append(all, attempt{fmt.Sprintf("%s by %s from %s", name, by, server), func() error { return askName(by, server, name) }})
+			}
+		}
 	}
 	return append(all,
 		attempt{"a device", func() error { return netlink.LinkAdd(&netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: "x"}}) }},

@@ -53,6 +53,15 @@ func escape(t *testing.T, opts engine.Options) {
 	if own := outside(t); own != "" {
 		tcp = append(tcp, own)
 	}
+	udp := []string{answerUDP(t, "127.0.0.1")}
+	names := []string{"localhost.", "metadata.google.internal.", strings.Repeat(strings.Repeat("n", 62)+".", 4), "10.0.0.1."}
+	if own := outside(t); own != "" {
+		ip, _, _ := net.SplitHostPort(own)
+		udp = append(udp, answerUDP(t, ip))
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name+".")
+	}
 	abstract, err := net.Listen("unix", "@alineo-escape-"+filepath.Base(filepath.Dir(e.dir)))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +71,7 @@ func escape(t *testing.T, opts engine.Options) {
 		"volumes": []any{volume("tools", tools, "/tools", "readOnly", true)},
 		"env": map[string]string{
 			attackEnv: "1", "ATTACK_PID": fmt.Sprint(os.Getpid()), "ATTACK_NAMESPACES": namespacesHere(t), "ATTACK_FILE": secret,
-			"ATTACK_ENGINE": filepath.Join(e.dir, "engine.sock"), "ATTACK_TCP": strings.Join(tcp, " "),
+			"ATTACK_ENGINE": filepath.Join(e.dir, "engine.sock"), "ATTACK_TCP": strings.Join(tcp, " "), "ATTACK_UDP": strings.Join(udp, " "), "ATTACK_NAMES": strings.Join(names, " "),
 			"ATTACK_UNIX": abstract.Addr().String() + " " + filepath.Join(e.dir, "engine.sock") + " " + filepath.Join(e.dir, "sandboxes", other.ID, "execd.sock"),
 		},
 	})
@@ -83,6 +92,28 @@ func escape(t *testing.T, opts engine.Options) {
 	if got := box.must("echo alive"); got != "alive\n" {
 		t.Errorf("afterwards: %q", got)
 	}
+}
+
+// answerUDP answers every packet to an address of the machine's and returns it with its port.
+func answerUDP(t *testing.T, ip string) string {
+	t.Helper()
+	c, err := net.ListenPacket("udp4", net.JoinHostPort(ip, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	go func() {
+		b := make([]byte, 16)
+		for {
+			n, from, err := c.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			t.Errorf("%q came from the sandbox to %s", b[:n], c.LocalAddr())
+			_, _ = c.WriteTo(b[:n], from)
+		}
+	}()
+	return c.LocalAddr().String()
 }
 
 // namespacesHere names this process's own.
