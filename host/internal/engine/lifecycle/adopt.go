@@ -58,7 +58,12 @@ func (m *Manager) adopt(ctx context.Context, id string) error {
 		return fmt.Errorf("sandbox %s lives but can't be known: %w", id, err)
 	}
 	s := m.newSandbox(rec)
-	if s.state, err = m.firstState(ctx, s); err != nil {
+	s.state, err = m.firstState(ctx, s)
+	if errors.Is(err, errEnded) {
+		m.log.Info("sandbox ended before it was adopted", "op", "adopt", "sandbox", id)
+		return m.removeDead(ctx, id)
+	}
+	if err != nil {
 		return err
 	}
 	s.rec.ExpiresAt = s.state.ExpiresAt
@@ -71,6 +76,8 @@ func (m *Manager) adopt(ctx context.Context, id string) error {
 	return nil
 }
 
+var errEnded = errors.New("its shim has ended")
+
 // firstState asks a shim that may still be starting.
 func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, bootTime)
@@ -81,7 +88,7 @@ func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error
 			return st, nil
 		}
 		if s.shimEnded() {
-			return shim.State{}, errors.Join(err, m.removeDead(ctx, s.rec.ID))
+			return shim.State{}, errEnded
 		}
 		t := time.NewTimer(10 * time.Millisecond)
 		select {
