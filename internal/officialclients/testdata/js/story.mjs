@@ -7,7 +7,7 @@ import { networkInterfaces } from "node:os";
 import { ConnectionConfig, Sandbox, SandboxManager } from "@alibaba-group/opensandbox";
 
 const { domain, apiKey, hostPath } = JSON.parse(readFileSync(0, "utf8"));
-const connectionConfig = new ConnectionConfig({ domain, apiKey });
+const connectionConfig = new ConnectionConfig({ domain, apiKey, requestTimeoutSeconds: 120 }); // a busy machine is slow
 const manager = SandboxManager.create({ connectionConfig });
 
 async function step(name, f, leftOut) {
@@ -34,7 +34,7 @@ async function refused(f, statusCode, code) {
 }
 
 async function until(what, f) {
-  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+  for (const end = Date.now() + 120_000; Date.now() < end; ) {
     const v = await f();
     if (v) return v;
     await new Promise((r) => setTimeout(r, 20));

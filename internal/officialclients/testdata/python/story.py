@@ -42,7 +42,8 @@ from opensandbox.pool import InMemoryPoolStateStore, PoolCreationSpec, SandboxPo
 logging.disable(logging.CRITICAL)  # refusals are wanted here, and the client logs each
 
 given = json.load(sys.stdin)
-config = ConnectionConfigSync(domain=given["domain"], api_key=given["apiKey"])
+config = ConnectionConfigSync(
+    domain=given["domain"], api_key=given["apiKey"], request_timeout=timedelta(minutes=2))  # a busy machine is slow
 manager = SandboxManagerSync.create(config)
 
 
@@ -72,7 +73,7 @@ def refused(status, code, f, *args, **kwargs):
 
 
 def until(what, f):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         if v := f():
             return v
