@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
@@ -54,30 +53,32 @@ func (w *words) intern(text []byte) string {
 func decodeEntries(rows capability.Rows) ([]store.Entry, error) {
 	count := rows.Len()
 	entries := make([]store.Entry, count)
+	c := cells{rows: rows}
+	c.page, _ = rows.(*capability.Page)
 	payloads := 0
-	for i := range count {
-		payloads += len(rows.Value(i, int(abi.RowPayload)).Bytes)
+	for c.row = range count {
+		_, payload := c.view(abi.RowPayload)
+		payloads += len(payload)
 	}
 	var events, ids words
 	var texts block
-	c := newCells(rows)
 	for i := range entries {
-		c.next()
+		c.row = i
 		e := &entries[i]
 		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.int(abi.RowStep), c.int(abi.RowTS)
 		e.SandboxID, e.Name = ids.intern(c.bytes(abi.RowSandboxID)), ids.intern(c.bytes(abi.RowName))
 		e.Event = events.intern(c.bytes(abi.RowEvent))
-		if v := c.value(abi.RowBranch); v.Kind != abi.KindNull {
+		if kind, _ := c.number(abi.RowBranch); kind != abi.KindNull {
 			branch := c.int(abi.RowBranch)
 			e.Branch = &branch
 		}
-		if v := c.value(abi.RowPayload); v.Kind != abi.KindNull {
+		if kind, _ := c.view(abi.RowPayload); kind != abi.KindNull {
 			payload := c.bytes(abi.RowPayload)
 			e.Payload = json.RawMessage(texts.clone(payload, payloads))
 			payloads -= len(payload)
 		}
-		if v := c.value(abi.RowError); v.Kind != abi.KindNull {
-			text := strings.Clone(c.view(abi.RowError).String())
+		if kind, _ := c.view(abi.RowError); kind != abi.KindNull {
+			text := c.text(abi.RowError)
 			e.Error = &text
 		}
 		if c.err != nil {

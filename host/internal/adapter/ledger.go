@@ -114,6 +114,9 @@ func (l *Ledger) read(ctx context.Context, key abi.SandboxKey, opts store.ReadOp
 	if err != nil {
 		return store.Page{}, l.broken(abi.OpLedgerRead, err)
 	}
+	if page, ok := rows.(*capability.Page); ok {
+		page.Recycle() // the call is over, and everything was copied
+	}
 	return store.Page{Entries: entries, Cursor: reply.Cursor, More: reply.More}, nil
 }
 

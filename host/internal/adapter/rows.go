@@ -3,7 +3,6 @@ package adapter
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
@@ -121,69 +120,57 @@ func (noRows) Value(int, int) abi.Value { return abi.Null }
 
 // cells reads one row of a guest's page; the first cell of a wrong kind is kept in err.
 type cells struct {
-	rows  capability.Rows
-	row   int
-	whole capability.RowReader // the same rows, when they have all cells of a row at a time
-	now   []abi.Value          // the row's cells, when they do
-	err   error
+	rows capability.Rows
+	page *capability.Page // rows, when they are one: asked directly it answers twice as fast
+	row  int
+	err  error
 }
 
-// newCells reads the rows of a page one after the other.
-func newCells(rows capability.Rows) cells {
-	whole, _ := rows.(capability.RowReader)
-	c := cells{rows: rows, whole: whole, row: -1}
-	if whole != nil {
-		c.now = make([]abi.Value, rows.Columns())
+// number returns a cell's kind, and its integer when it is one.
+func (c *cells) number(column uint32) (abi.Kind, int64) {
+	if c.page != nil {
+		return c.page.Number(c.row, int(column))
 	}
-	return c
+	v := c.rows.Value(c.row, int(column))
+	return v.Kind, v.Int
 }
 
-// next goes to the next row.
-func (c *cells) next() {
-	c.row++
-	if c.whole != nil {
-		c.whole.ReadRow(c.row, c.now)
+// view returns a cell's kind, and its bytes as they lie in the page when it has some.
+func (c *cells) view(column uint32) (abi.Kind, []byte) {
+	if c.page != nil {
+		return c.page.Bytes(c.row, int(column))
 	}
+	v := c.rows.Value(c.row, int(column))
+	return v.Kind, v.Bytes
 }
 
-// value returns a cell as it lies in the page.
-func (c *cells) value(column uint32) abi.Value {
-	if c.now != nil {
-		return c.now[column]
-	}
-	return c.rows.Value(c.row, int(column))
-}
-
-func (c *cells) fail(column uint32, want string, got abi.Value) {
+func (c *cells) fail(column uint32, want string, got abi.Kind) {
 	if c.err == nil {
-		c.err = fmt.Errorf("row %d, column %d of the plugin's answer is %s, not %s", c.row, column, got.Kind, want)
+		c.err = fmt.Errorf("row %d, column %d of the plugin's answer is %s, not %s", c.row, column, got, want)
 	}
 }
 
-// view returns a text cell as it lies in the page; null has no bytes.
-func (c *cells) view(column uint32) abi.Value {
-	v := c.value(column)
-	switch v.Kind {
-	case abi.KindNull, abi.KindText, abi.KindJSON:
-		return v
-	default:
-		c.fail(column, "text", v)
-		return abi.Null
+// bytes returns a text cell as it lies in the page; null has no bytes.
+func (c *cells) bytes(column uint32) []byte {
+	kind, b := c.view(column)
+	if kind != abi.KindText && kind != abi.KindJSON && kind != abi.KindNull {
+		c.fail(column, "text", kind)
+		return nil
 	}
+	return b
 }
-
-func (c *cells) bytes(column uint32) []byte { return c.view(column).Bytes }
 
 // text returns a copy of a text cell; null is "".
-func (c *cells) text(column uint32) string { return strings.Clone(c.view(column).String()) }
+func (c *cells) text(column uint32) string { return string(c.bytes(column)) }
 
 // int returns an integer cell; null is 0.
 func (c *cells) int(column uint32) int64 {
-	v := c.value(column)
-	if v.Kind != abi.KindInt && v.Kind != abi.KindNull {
-		c.fail(column, "an integer", v)
+	kind, n := c.number(column)
+	if kind != abi.KindInt && kind != abi.KindNull {
+		c.fail(column, "an integer", kind)
+		return 0
 	}
-	return v.Int
+	return n
 }
 
 // count returns a number of things, which is not negative; null is 0.
@@ -197,12 +184,12 @@ func (c *cells) count(column uint32) uint64 {
 
 // bytesOf returns a blob as it lies in the page; null has no bytes.
 func (c *cells) bytesOf(column uint32) []byte {
-	v := c.value(column)
-	if v.Kind != abi.KindBlob && v.Kind != abi.KindNull {
-		c.fail(column, "a blob", v)
+	kind, b := c.view(column)
+	if kind != abi.KindBlob && kind != abi.KindNull {
+		c.fail(column, "a blob", kind)
 		return nil
 	}
-	return v.Bytes
+	return b
 }
 
 // blob returns a copy of a blob that has so many bytes, or nil when it has none.

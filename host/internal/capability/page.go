@@ -3,6 +3,7 @@ package capability
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/alineo-labs/alineo-host/abi"
 )
@@ -16,6 +17,7 @@ type Page struct {
 	cells   []cell
 	data    []byte
 	wire    int64
+	home    *sync.Pool // that Recycle puts it into, or nil
 }
 
 // What a page has room for to begin with.
@@ -34,6 +36,30 @@ type cell struct {
 // NewPage returns an empty page.
 func NewPage(columns int) *Page {
 	return &Page{columns: columns}
+}
+
+// maxRecycled is the most memory of a page that is used again, bytes.
+const maxRecycled = 4 << 20
+
+// PageFrom returns an empty page with the memory of one that came back, if there is one in pool, which
+// holds pages only.
+func PageFrom(pool *sync.Pool) *Page {
+	p, ok := pool.Get().(*Page)
+	if !ok {
+		p = new(Page)
+	}
+	p.home = pool
+	return p
+}
+
+// Recycle gives the page back to where PageFrom took it, if it did. Nobody may hold the page, a handle
+// of it or a view of its values any more. Not calling it is not wrong.
+func (p *Page) Recycle() {
+	if home := p.home; home != nil && p.Memory() <= maxRecycled {
+		p.home = nil
+		p.Reset(0)
+		home.Put(p)
+	}
 }
 
 // Reset empties the page and keeps its memory.
@@ -66,6 +92,22 @@ func (p *Page) Value(row, column int) abi.Value {
 		end := c.bits + uint64(c.size)
 		return abi.Value{Kind: c.kind, Bytes: p.data[c.bits:end:end]}
 	}
+}
+
+// Number returns a cell's kind, and its integer when it is one.
+func (p *Page) Number(row, column int) (abi.Kind, int64) {
+	c := &p.cells[row*p.columns+column]
+	return c.kind, int64(c.bits)
+}
+
+// Bytes returns a cell's kind, and a view of its bytes when it has some.
+func (p *Page) Bytes(row, column int) (abi.Kind, []byte) {
+	c := &p.cells[row*p.columns+column]
+	if c.kind < abi.KindText {
+		return c.kind, nil
+	}
+	end := c.bits + uint64(c.size)
+	return c.kind, p.data[c.bits:end:end]
 }
 
 // ReadRow implements RowReader.

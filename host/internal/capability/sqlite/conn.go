@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -41,6 +42,8 @@ type conn struct {
 	results []result
 	sources []source
 	cells   []abi.Value
+
+	pages sync.Pool // of *capability.Page, of results that nobody needs any more
 }
 
 // rest lets go of what the last program left: rows, and views of its text.

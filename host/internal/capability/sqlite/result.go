@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"sync"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -20,8 +21,8 @@ type result struct {
 	affected uint64
 }
 
-// newResult applies the host's bounds to those of a step.
-func newResult(step *abi.SQLStep) result {
+// newResult applies the host's bounds to those of a step. Pages come from pages.
+func newResult(step *abi.SQLStep, pages *sync.Pool) result {
 	r := result{place: step.Result}
 	switch step.Result {
 	case abi.ResultInline:
@@ -31,7 +32,7 @@ func newResult(step *abi.SQLStep) result {
 	default:
 		return r
 	}
-	r.page = new(capability.Page)
+	r.page = capability.PageFrom(pages)
 	r.maxRows = int(clamp(step.MaxRows, MaxRows, MaxRows))
 	return r
 }
@@ -51,20 +52,22 @@ func (r *result) add(c *conn, st *stmt) bool {
 		r.page.Grow(min(st.rows, r.maxRows), int(min(int64(st.bytes), r.maxBytes)))
 	}
 	for i := range int32(st.columns) {
-		switch lib.Xsqlite3_column_type(c.tls, st.handle, i) {
+		// One look for the cell, which knows its row, and then only its value.
+		v := lib.Xsqlite3_column_value(c.tls, st.handle, i)
+		switch lib.Xsqlite3_value_type(c.tls, v) {
 		case lib.SQLITE_INTEGER:
-			r.page.AppendInt(lib.Xsqlite3_column_int64(c.tls, st.handle, i))
+			r.page.AppendInt(lib.Xsqlite3_value_int64(c.tls, v))
 		case lib.SQLITE_FLOAT:
-			r.page.AppendReal(lib.Xsqlite3_column_double(c.tls, st.handle, i))
+			r.page.AppendReal(lib.Xsqlite3_value_double(c.tls, v))
 		case lib.SQLITE_TEXT:
-			address := lib.Xsqlite3_column_text(c.tls, st.handle, i)
+			address := lib.Xsqlite3_value_text(c.tls, v)
 			if address == 0 {
 				return false
 			}
-			r.page.AppendBytes(abi.KindText, c.column(st, i, address))
+			r.page.AppendBytes(abi.KindText, c.valueBytes(v, address))
 		case lib.SQLITE_BLOB:
-			address := lib.Xsqlite3_column_blob(c.tls, st.handle, i)
-			r.page.AppendBytes(abi.KindBlob, c.column(st, i, address))
+			address := lib.Xsqlite3_value_blob(c.tls, v)
+			r.page.AppendBytes(abi.KindBlob, c.valueBytes(v, address))
 		default:
 			r.page.AppendNull()
 		}
@@ -93,9 +96,9 @@ func (r *result) remember(st *stmt) {
 	}
 }
 
-// column views the bytes of a column; it is asked for its size after its address, as SQLite wants.
-func (c *conn) column(st *stmt, i int32, address uintptr) []byte {
-	n := lib.Xsqlite3_column_bytes(c.tls, st.handle, i)
+// valueBytes views the bytes of a value; it is asked for its size after its address, as SQLite wants.
+func (c *conn) valueBytes(v, address uintptr) []byte {
+	n := lib.Xsqlite3_value_bytes(c.tls, v)
 	if address == 0 || n <= 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (p *program) step(i int) *abi.Error {
 	if step.Result == abi.ResultHandle && p.call == nil {
 		return at(newError(abi.CodeInvalid, "there is no call that could keep a handle"), i, -1)
 	}
-	p.results[i] = newResult(step)
+	p.results[i] = newResult(step, &p.conn.pages)
 	rows, failure := p.batch(step)
 	if failure != nil {
 		return at(failure, i, -1)
