@@ -12,6 +12,7 @@ import (
 type tables struct {
 	ready    bool // the schema is there
 	bare     bool // only the reference's tables are, and none can be made
+	version  int64
 	patience ledgerkit.Patience
 }
 
@@ -31,7 +32,7 @@ func (l *ledger) ensure() error {
 	if err != nil {
 		return err
 	}
-	t.bare = false
+	t.bare, t.version = false, version
 	if version > schemaVersion {
 		return ledgerkit.ErrNewer(version, schemaVersion)
 	}
@@ -46,7 +47,8 @@ func (l *ledger) ensure() error {
 	rows, err := ledgerkit.One(db, l.sql.spread)
 	if err == nil && ledgerkit.Affordable(rows.Int) {
 		if err = l.index(version); err == nil {
-			return nil // the next call sees what it has become
+			t.version, err = l.version()
+			return err // the next call sees whether that is enough
 		}
 	}
 	if err == nil || ledgerkit.Hindered(err) {
@@ -84,7 +86,7 @@ func (l *ledger) maintenanceSQL() (*ledgerkit.MaintenanceSQL, int64, error) {
 	if l.tables.bare {
 		return &l.sql.bare, 0, nil
 	}
-	return &l.sql.maintenance, schemaVersion, nil
+	return &l.sql.maintenance, l.tables.version, nil
 }
 
 // version is that of the schema, 0 when there is none.

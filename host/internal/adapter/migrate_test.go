@@ -100,8 +100,11 @@ func TestMigrations(t *testing.T) {
 	if got := onFile(t, file, version); got != "1" {
 		t.Errorf("the version is %s although there was no time", got)
 	}
-	if err := list(patientSQLite(t, rt, file, 10*time.Minute)); err != nil {
-		t.Fatal(err)
+	if stats, err := hasty.(store.Maintenance).Stats(t.Context()); err != nil || stats.SchemaVersion != 1 {
+		t.Errorf("the version is told as %d, %v", stats.SchemaVersion, err)
+	}
+	if stats, err := patientSQLite(t, rt, file, 10*time.Minute).(store.Maintenance).Stats(t.Context()); err != nil || stats.SchemaVersion != 3 {
+		t.Fatalf("the version is told as %d, %v", stats.SchemaVersion, err)
 	}
 	if indexes, v := onFile(t, file, ownIndexes), onFile(t, file, version); indexes != allIndexes || v != "3" {
 		t.Errorf("version %s with the indexes %q", v, indexes)

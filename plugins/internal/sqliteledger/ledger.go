@@ -76,5 +76,5 @@ func (l *Ledger) maintenance() (*ledgerkit.MaintenanceSQL, int64, error) {
 		bare := l.sql.bareMaintenance()
 		return &bare, 0, nil
 	}
-	return &l.sql.Maintenance, schemaVersion, nil
+	return &l.sql.Maintenance, l.tables.version, nil
 }

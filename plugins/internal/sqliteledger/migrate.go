@@ -13,6 +13,7 @@ import (
 type tables struct {
 	ready    bool // the schema is there
 	bare     bool // only the reference's tables are, and none can be made
+	version  int64
 	patience ledgerkit.Patience
 }
 
@@ -33,7 +34,7 @@ func (t *tables) ensure() error {
 	if err != nil {
 		return err
 	}
-	t.bare = false
+	t.bare, t.version = false, known
 	if known > schemaVersion {
 		return ledgerkit.ErrNewer(known, schemaVersion)
 	}
@@ -58,7 +59,10 @@ func (t *tables) ensure() error {
 		t.patience.Failed()
 		return nil
 	}
-	return err // when there is none, the next call sees what it has become
+	if err == nil {
+		t.version, err = version()
+	}
+	return err // the next call sees whether that is enough
 }
 
 // readable is ensure for what only reads the reference's tables: where none of ours can be made, those
