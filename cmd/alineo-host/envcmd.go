@@ -26,7 +26,7 @@ then made of it, each in the state in which the setup left it.`
 
 func (a *app) environmentHint(err error, name string) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("environment %q: %w (%s env build makes it; %[3]s env list shows what there is)", name, err, a.self())
+		return fmt.Errorf("environment %q: %w (%s env build makes it; %[3]s env list shows what there is)", name, store.ErrNotFound, a.self())
 	}
 	return err
 }
@@ -41,7 +41,7 @@ func newEnvBuild(a *app) *cobra.Command {
 		Long: `build makes a sandbox, copies files into it, runs a command in it and keeps its files under a name.
 A command that does not exit with 0 fails the build, and its exit code becomes build's; an
 environment of that name that was built before stays as it was. Sandboxes that were made of it
-before are not touched.
+before are not touched. The snapshot of the build before is deleted, unless a sandbox needs it.
 
 What the build does is in the ledger like any other sandbox's work.`,
 		Example: `  alineo-host env build node -- 'apt-get update && apt-get install -y nodejs'
@@ -64,6 +64,10 @@ What the build does is in the ledger like any other sandbox's work.`,
 				}
 				began := time.Now()
 				a.out.progressf("building %s …", args[0])
+				before, err := h.Store().GetEnvironment(ctx, args[0])
+				if err != nil && !errors.Is(err, store.ErrNotFound) {
+					return err
+				}
 				built, err := boxes.Environment(args[0], sandbox.EnvironmentOptions{
 					Image: image, Resources: f.resources, Env: env,
 					Setup: func(ctx context.Context, sb *sandbox.Handle) error {
@@ -72,6 +76,11 @@ What the build does is in the ledger like any other sandbox's work.`,
 				}).Build(ctx)
 				if err != nil {
 					return err
+				}
+				if before.SnapshotID != "" {
+					if err := a.deleteSnapshot(ctx, h, before.SnapshotID); err != nil {
+						a.out.notef("the snapshot of the build before stays on the server: %v", err)
+					}
 				}
 				a.out.notef("built %s in %s (%s create --environment %[1]s)", built.Name, time.Since(began).Round(time.Millisecond), a.self())
 				if a.out.json {
@@ -158,40 +167,53 @@ func newEnvList(a *app) *cobra.Command {
 }
 
 func newEnvDelete(a *app) *cobra.Command {
-	return &cobra.Command{
+	var keep bool
+	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Forget an environment, and delete its snapshot",
-		Long: `delete forgets an environment and deletes its snapshot from the server. Sandboxes that were made of it
-go on.`,
-		Example: "  alineo-host env delete node",
+		Long: `delete deletes the snapshot of an environment from the server and forgets the environment. Servers that
+keep a snapshot while sandboxes that were made of it live refuse that; nothing is changed then. Delete
+them first, or forget the environment alone with --keep-snapshot.`,
+		Example: "  alineo-host env delete node\n  alineo-host env delete --keep-snapshot node",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
-				return a.deleteEnvironment(ctx, h, args[0])
+				return a.deleteEnvironment(ctx, h, args[0], keep)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&keep, "keep-snapshot", false, "only forget it; its snapshot stays on the server")
+	return cmd
 }
 
-func (a *app) deleteEnvironment(ctx context.Context, h *host.Host, name string) error {
+func (a *app) deleteEnvironment(ctx context.Context, h *host.Host, name string, keep bool) error {
 	known, err := h.Store().GetEnvironment(ctx, name)
 	if err != nil {
 		return a.environmentHint(err, name)
 	}
-	boxes, err := a.sandboxes(ctx, h)
-	if err != nil {
+	if !keep {
+		if err := a.deleteSnapshot(ctx, h, known.SnapshotID); err != nil {
+			return fmt.Errorf("environment %q stays: %w", name, err)
+		}
+	}
+	if err := h.Store().DeleteEnvironment(ctx, name); err != nil {
+		return err
+	}
+	a.out.notef("deleted environment %s", name)
+	return nil
+}
+
+// deleteSnapshot deletes a snapshot from the server. One that is gone is a success.
+func (a *app) deleteSnapshot(ctx context.Context, h *host.Host, id string) error {
+	if _, err := a.sandboxes(ctx, h); err != nil {
 		return err
 	}
 	wire, err := h.Wire(ctx)
 	if err != nil {
 		return err
 	}
-	if err := boxes.DeleteEnvironment(ctx, name); err != nil {
+	if err := wire.DeleteSnapshot(ctx, id); err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
 		return err
 	}
-	if err := wire.DeleteSnapshot(ctx, known.SnapshotID); err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
-		return fmt.Errorf("environment %q is forgotten, but its snapshot %s stays on the server: %w", name, known.SnapshotID, err)
-	}
-	a.out.notef("deleted environment %s and its snapshot", name)
 	return nil
 }

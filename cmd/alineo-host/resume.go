@@ -31,7 +31,8 @@ The beginning of an id is enough. The sandbox that is resumed is not touched.`,
 		Example: `  alineo-host resume 6f1c2d3e --script examples/wordcount/job.alineo
   alineo-host resume 6f1c2d3e -- ls -l /workspace
   alineo-host resume 6f1c2d3e --tag built --keep`,
-		Args: usage(cobra.MinimumNArgs(1)),
+		Args:              usage(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			steps, err := f.check(cmd, args[1:])
 			if err != nil {

@@ -28,9 +28,14 @@ func newRoot() *cobra.Command {
 		Long: `alineo-host runs commands in isolated sandboxes, appends every event to a ledger as it
 happens, and can resume any run from that ledger. The ledger is a WebAssembly plugin
 that alineo.toml names; without a file there is SQLite in ./.alineo/ledger.db and an
-embedded sandbox engine.`,
+embedded sandbox engine.
+
+run makes a sandbox for one command or script. create makes one that stays, for exec, shell, cp,
+files and the others; they take the beginning of its id. Every command has --help with examples,
+and "help exit-codes" says what the exit codes mean.`,
 		Example: `  alineo-host run -- echo hello
   alineo-host run --script examples/wordcount/job.alineo
+  id=$(alineo-host create) && alineo-host shell $id
   alineo-host sandboxes list
   alineo-host doctor`,
 		Version:       host.Version().Host,
@@ -51,8 +56,8 @@ embedded sandbox engine.`,
 	})
 	root.AddCommand(
 		newRun(a), newCreate(a), newExec(a), newShell(a), newCp(a), newFiles(a), newCheckpoint(a), newResume(a), newFork(a), newRestore(a),
-		newConnect(a), newPause(a), newUnpause(a), newPort(a), newMetrics(a), newPolicy(a), newEnv(a), newSandboxes(a),
-		newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newEngine(a), newImage(a), newVersion(a),
+		newConnect(a), newPause(a), newUnpause(a), newPort(a), newMetrics(a), newTop(a), newPolicy(a), newEnv(a), newSandboxes(a),
+		newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newEngine(a), newImage(a), newVersion(a), newExitCodes(),
 	)
 	return root
 }

@@ -96,10 +96,11 @@ type shown struct {
 
 func newSandboxesShow(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show one sandbox and its checkpoints; the beginning of an id is enough",
-		Example: "  alineo-host sandboxes show 6f1c2d3e",
-		Args:    usage(cobra.ExactArgs(1)),
+		Use:               "show ID",
+		Short:             "Show one sandbox and its checkpoints; the beginning of an id is enough",
+		Example:           "  alineo-host sandboxes show 6f1c2d3e",
+		Args:              usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				d, err := a.findSandbox(ctx, h.Store(), args[0])
@@ -151,7 +152,8 @@ func newSandboxesDelete(a *app) *cobra.Command {
 		Short: "Stop a sandbox if it still runs, and remove its ledger",
 		Example: `  alineo-host sandboxes delete 6f1c2d3e-…
   alineo-host sandboxes delete --keep-ledger 6f1c2d3e-…`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args:              usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return a.deleteSandbox(ctx, h, args[0], keep)
