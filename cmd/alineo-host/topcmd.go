@@ -189,7 +189,7 @@ func (l *looker) watchTop(ctx context.Context, interval time.Duration) (err erro
 			return err
 		}
 		screen := fmt.Sprintf("%s, %d sandboxes (Ctrl-C ends)\n\n%s", time.Now().Format(time.TimeOnly), len(rows), table.String())
-		if _, err := os.Stdout.WriteString(home+fitScreen(screen)+rest); err != nil {
+		if _, err := os.Stdout.WriteString(home + fitScreen(screen) + rest); err != nil {
 			return fmt.Errorf("writing output: %w", err)
 		}
 		select {
