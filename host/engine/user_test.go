@@ -21,6 +21,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short")
 	}
+	t.Parallel()
 	const uid = 61234                    // nobody's
 	dir, err := os.MkdirTemp("", "user") //nolint:usetesting // the user couldn't enter a test's own
 	if err != nil {
