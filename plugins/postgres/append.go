@@ -64,10 +64,13 @@ func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 	if err := l.ensure(); err != nil {
 		return nil, err
 	}
-	_, err := l.store.Run(req.Segments, req.Entries)
+	err := l.store.Do(req.Segments, req.Entries)
+	if err == nil {
+		return &abi.LedgerAppendReply{}, nil
+	}
 	var failed *abi.Error
 	if !errors.As(err, &failed) {
-		return &abi.LedgerAppendReply{}, err
+		return nil, err
 	}
 	switch failed.Details[abi.DetailStep] {
 	case stepAdvance:

@@ -27,6 +27,10 @@ const (
  WHERE name = ? AND sandbox_id = ? AND epoch = 1 AND hash = ?`
 	liteInsert  = `INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, error, ts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	liteSegment = `INSERT INTO alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
+ SELECT ?1, ?2, m, m - ?3 + 1, ?4, ?5, ?6, ?7 FROM (SELECT max(id) AS m FROM alineo_events LIMIT 1)
+ WHERE m - ?3 >= coalesce((SELECT max(last_id) FROM alineo_host_segments WHERE name = ?1 AND sandbox_id = ?2), -1)`
+	// The same without the look at ids that were given before, for who binds by position only.
+	liteSegmentPlain = `INSERT INTO alineo_host_segments(name, sandbox_id, last_id, first_id, segment_id, previous, hash, leaves)
  SELECT ?, ?, max(id), max(id) - ? + 1, ?, ?, ?, ? FROM alineo_events`
 	liteMany = 32
 	liteRead = `SELECT id, sandbox_id, name, step_idx, branch, event, payload, error, ts FROM alineo_events

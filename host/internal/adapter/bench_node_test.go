@@ -35,7 +35,7 @@ func newNode(b *testing.B, synchronous string) *node {
 	}
 	statements, err := json.Marshal(map[string]any{
 		"schema": []string{liteEvents, liteIndex, liteHeads, liteSegments}, "head": liteHead,
-		"insert": liteInsert, "advance": liteAdvance, "segment": liteSegment,
+		"insert": liteInsert, "advance": liteAdvance, "segment": liteSegmentPlain,
 		"name": benchKey.Name, "sandbox": benchKey.SandboxID, "payload": string(payload),
 	})
 	if err != nil {

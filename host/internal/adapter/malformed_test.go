@@ -135,7 +135,7 @@ func TestMalformedRowsAreRead(t *testing.T) {
 		t.Errorf("the last checkpoint: %+v, %v", e, err)
 	}
 	head, err := l.OpenLedger(t.Context(), key)
-	if err != nil || head.MaxTS != 40 || head.LastStep != 9 || head.Entries != 9 {
+	if err != nil || head.MaxTS != 40 || head.LastStep != 9 || head.Entries != 0 { // none is in a segment
 		t.Errorf("the head is %+v, %v", head, err)
 	}
 }

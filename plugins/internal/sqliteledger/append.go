@@ -86,8 +86,12 @@ func (l *Ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 	if err := l.tables.ensure(); err != nil {
 		return nil, err
 	}
+	err := l.store.Do(req.Segments, req.Entries)
+	if err == nil {
+		return &abi.LedgerAppendReply{}, nil
+	}
 	insert := stepInsert
-	_, err := l.tables.checked(l.store.Run(req.Segments, req.Entries))
+	_, err = l.tables.checked(nil, err)
 	var failed *abi.Error
 	if errors.As(err, &failed) && failed.Code == abi.CodeInternal && failed.Details[abi.DetailStep] == stepSegment {
 		insert = stepInsertAbove

@@ -60,7 +60,8 @@ func (g *instance) ledger(l Ledger, op abi.Op, body []byte) []byte {
 	case abi.OpLedgerOpen:
 		return serve(g, body, new(abi.LedgerOpenRequest), l.Open)
 	case abi.OpLedgerAppend:
-		return serve(g, body, new(abi.LedgerAppendRequest), l.Append)
+		g.append = abi.LedgerAppendRequest{} // one for all calls: it is what is asked most
+		return serve(g, body, &g.append, l.Append)
 	case abi.OpLedgerRead:
 		return serve(g, body, new(abi.LedgerReadRequest), l.Read)
 	case abi.OpLedgerLastCheckpoint:

@@ -22,12 +22,13 @@ type instance struct {
 	platform // the host's functions
 
 	plugin   Plugin
-	served   bool        // plugin is set
-	in       []byte      // request of the host
-	out      []byte      // response frame to the host
-	request  []byte      // to the host
-	answers  arena       // responses of the host during this call
-	envelope abi.Request // of this call
+	served   bool                    // plugin is set
+	in       []byte                  // request of the host
+	out      []byte                  // response frame to the host
+	request  []byte                  // to the host
+	answers  arena                   // responses of the host during this call
+	envelope abi.Request             // of this call
+	append   abi.LedgerAppendRequest // of the last append
 }
 
 // buffer returns where the host writes its next request of size bytes. It is as large as asked, and

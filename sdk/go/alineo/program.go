@@ -47,16 +47,27 @@ func (db SQL) Program(readOnly bool, steps ...Step) *Program {
 
 // Run runs the program with these batches. Reply and error are those of SQL.Exec.
 func (p *Program) Run(batches ...uint64) (*abi.SQLExecReply, error) {
+	body, err := p.ask(batches)
+	if err != nil {
+		return nil, err
+	}
+	return readResults(body, len(p.exec.Steps))
+}
+
+// Do is Run for when only the error matters: what the steps did is not decoded, which saves some
+// microseconds.
+func (p *Program) Do(batches ...uint64) error {
+	_, err := p.ask(batches)
+	return err
+}
+
+func (p *Program) ask(batches []uint64) ([]byte, error) {
 	if p.wire == nil || !slices.Equal(p.batches, batches) {
 		if err := p.make(batches); err != nil {
 			return nil, err
 		}
 	}
-	body, err := guest.ask(abi.OpSQLExec, p.wire)
-	if err != nil {
-		return nil, err
-	}
-	return readResults(body, len(p.exec.Steps))
+	return guest.ask(abi.OpSQLExec, p.wire)
 }
 
 // make encodes the request.
