@@ -26,7 +26,7 @@ import (
 func Main() {
 	runtime.LockOSThread() // the shim's death signal is tied to threads, and Enter wants one
 	reexec.CloseInherited(ProgramFD)
-	g := guest{control: os.NewFile(reexec.ControlFD, "control"), work: make(chan func())}
+	g := guest{control: os.NewFile(reexec.ControlFD, "control"), work: make(chan func()), replied: make(chan struct{})}
 	g.in, g.out = json.NewDecoder(g.control), json.NewEncoder(g.control)
 	l, err := g.enter()
 	if err != nil {
@@ -76,7 +76,8 @@ type guest struct {
 	out     *json.Encoder
 	config  Config
 	table   *execd.Table
-	work    chan func() // for the main thread
+	work    chan func()   // for the main thread
+	replied chan struct{} // closed when the shim has been told of the start
 
 	networked bool // the shim has the sockets of the way out
 	meter     *execd.Meter
@@ -154,7 +155,9 @@ func (g *guest) serve(l net.Listener) error {
 		_ = (&http.Server{Handler: srv}).Serve(l) //nolint:gosec // only the engine can connect; requests may last
 		g.exit(1)
 	}()
-	return g.out.Encode(Reply{})
+	err = g.out.Encode(Reply{})
+	close(g.replied)
+	return err
 }
 
 func listener() (net.Listener, error) {
@@ -221,6 +224,7 @@ func (g *guest) startEntry(dir string) error {
 	}
 	go func() {
 		<-p.Done
+		<-g.replied // the shim hears of the start before the end
 		if ws := p.Status(); ws.Signaled() {
 			g.exit(128 + int(ws.Signal()))
 		}
