@@ -203,7 +203,12 @@ func (c *chaos) remember() map[string]bool {
 
 // check takes over and looks at everything.
 func (c *chaos) check(there map[string]bool) (kept int) {
-	code, _, out := c.e.do(http.MethodGet, "/sandboxes?pageSize=200", nil)
+	var code int
+	var out string
+	eventually(c.t, "the next engine", func() bool { // what the last one had just started may have held its socket
+		code, out = c.request(http.MethodGet, "/sandboxes?pageSize=200", nil)
+		return code != 0
+	})
 	var list struct{ Items []testBox }
 	if err := json.Unmarshal([]byte(out), &list); err != nil || code != http.StatusOK {
 		c.t.Fatalf("after the kill: %d %s", code, out)
