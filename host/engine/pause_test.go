@@ -99,7 +99,10 @@ func TestPauseStopsProcesses(t *testing.T) {
 	e := requireNamespaces(t)
 	box := e.create(nil)
 	box.run("exec -a spin-"+box.ID+" sh -c 'while :; do :; done'", "background", true)
-	eventually(t, "the process", func() bool { return len(processesOf(t, "spin-"+box.ID)) > 0 })
+	eventually(t, "the process", func() bool {
+		_, there := computedBy(t, "spin-"+box.ID) // under its own name, and not bash that becomes it
+		return there
+	})
 	e.want(http.MethodPost, "/sandboxes/"+box.ID+"/pause", 202, "")
 	first := computed(t, "spin-"+box.ID)
 	for range 20 {
