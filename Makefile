@@ -64,7 +64,7 @@ check: check-vet check-lint check-guests check-race check-user check-fuzz check-
 
 check-race:
 	@$(PART) "tests under the race detector" $(BUDGET_race) \
-		go run ./internal/testrun -race -timeout $(BUDGET_race)m -skip '^TestAsOrdinaryUser$$' ./...
+		go run ./internal/testrun -race -timeout $(BUDGET_race)m ./...
 
 check-lint:
 	@$(PART) "lint" $(BUDGET_lint) $(MAKE) --no-print-directory lint

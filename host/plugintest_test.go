@@ -128,7 +128,13 @@ func TestEachFaultFailsItsRule(t *testing.T) {
 			if lacks, ok := lacking[c.Name]; ok {
 				opts.Config, opts.Without = nil, []string{lacks} // which it has
 			}
+			if c.Name == "handle/close" {
+				opts.Template = "" // the fault shows where there is nothing
+			}
 			failed, _, report := tryWrong(t, opts)
+			for tries := 1; c.Name == "handle/several" && len(failed) == 0 && tries < 5; tries++ {
+				failed, _, report = tryWrong(t, opts) // its writers may happen to take turns
+			}
 			if !slices.Equal(failed, []string{c.Name}) {
 				t.Errorf("failed: %q", failed)
 				for _, r := range report.Cases {

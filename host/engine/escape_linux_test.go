@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -144,4 +145,22 @@ func nodes(t *testing.T) string {
 		fmt.Fprintln(&out, n, st.Mode(), st.ModTime())
 	}
 	return out.String()
+}
+
+// copyProgram copies this test program to where a sandbox or another user can reach it.
+func copyProgram(to string) error {
+	src, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(dst, src); err != nil {
+		_ = dst.Close()
+		return err
+	}
+	return dst.Close()
 }

@@ -48,7 +48,7 @@ func FuzzBodies(f *testing.F) {
 		}
 		_ = json.Unmarshal([]byte(body), &q)
 		if !known || q.Context.Language == "" && q.Context.ID == "" || strings.Contains(body, "command") && path == "/code" || strings.Contains(body, "wd") {
-			t.Skip() // it could start something
+			return // it could start something
 		}
 		s := New(Options{Env: map[string]string{"PATH": "/nowhere"}, Dir: "/"})
 		w := httptest.NewRecorder()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	stdlog "log"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -184,7 +186,11 @@ func (m *Manager) renew(ctx context.Context, id string, at time.Time) error {
 	if s.expiry().IsZero() {
 		return problem(http.StatusConflict, codeInvalidExpiration, "Sandbox %s does not have automatic expiration enabled.", id)
 	}
-	if err := s.shim.Renew(ctx, at); err != nil {
+	err = s.shim.Renew(ctx, at)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return problem(http.StatusNotFound, codeSandboxNotFound, "Sandbox %s not found.", id) // it ends just now
+	}
+	if err != nil {
 		return fmt.Errorf("renewing sandbox %s: %w", id, err)
 	}
 	return s.setExpiry(m, at)
