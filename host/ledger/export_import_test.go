@@ -240,7 +240,7 @@ func TestInterruptedImport(t *testing.T) {
 			t.Parallel()
 			from := newVault(t)
 			keys := from.random(newRand(t), 5)
-			from.write(store.Key{Name: "run", SandboxID: "large"}, 300, 300, 2, 300)
+			from.write(store.Key{Name: "run", SandboxID: "large"}, 300, 300, 2, 300, 300, 300, 300, 300, 300, 300, 300)
 			from.foreign(store.Entry{TS: 1, Name: keys[0].Name, SandboxID: keys[0].SandboxID, Event: "x"})
 			interrupt(t, from, strict)
 		})
