@@ -163,7 +163,7 @@ func sandboxDeleteOthers(e *env) {
 
 // sandboxDeleteLarge has more entries than a bundled ledger deletes at once.
 func sandboxDeleteLarge(e *env) {
-	const batches, each = 3, 7001
+	const batches, each = 2, 3001
 	d := e.drive("run", "id-1")
 	for range batches {
 		entries := make([]store.Entry, each)

@@ -5,12 +5,12 @@ import (
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
-// What one call deletes of a sandbox at most. A call has seconds, and a slow disk frees some ten
-// thousand entries in one.
+// What one call deletes of a sandbox at most. A call has seconds, and on a busy machine with a slow disk
+// they are short: a piece that does not fit into them would be begun anew for ever.
 const (
-	PieceEntries  = 20_000
-	PieceBytes    = 64 << 20 // of payloads and errors
-	PieceSegments = 2_000    // which have a hash for each of their entries
+	PieceEntries  = 4_000
+	PieceBytes    = 16 << 20 // of payloads and errors
+	PieceSegments = 500      // which have a hash for each of their entries
 )
 
 // Unfinished is why a sandbox can't be claimed whose deletion has not ended.
