@@ -3,13 +3,13 @@
 # Budgets in minutes, on two cores. Each part of `make check` is stopped when it passes its own, and
 # .ci/run, which is `make test` and then `make check`, stays below 40 together. What does not fit goes
 # to `make chaos`.
-BUDGET_test   := 8
-BUDGET_race   := 11
-BUDGET_lint   := 4
+BUDGET_test   := 7
+BUDGET_race   := 15
+BUDGET_lint   := 3
 BUDGET_vet    := 2
 BUDGET_guests := 2
 BUDGET_user   := 4
-BUDGET_fuzz   := 4
+BUDGET_fuzz   := 3
 BUDGET_smoke  := 2
 BUDGET_vuln   := 1
 

@@ -34,8 +34,17 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	able := sandboxes(t)
 	cache := t.TempDir() // one for all stories: compiling the plugin takes a second
+	dir, files := "testdata/script", []string(nil)
+	if raceEnabled {
+		// A program under the detector takes minutes for them all, and what runs beside one another is in
+		// packages that have tests of their own.
+		dir = ""
+		for _, name := range [...]string{"run", "resume", "exec", "ledger-verify"} {
+			files = append(files, filepath.Join("testdata", "script", name+".txtar"))
+		}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir, Files: files,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_CACHE_HOME", cache)
