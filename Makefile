@@ -4,13 +4,13 @@
 # .ci/run, which is `make test` and then `make check`, stays below 40 together. What does not fit goes
 # to `make chaos`.
 BUDGET_test   := 7
-BUDGET_race   := 13
+BUDGET_race   := 12
 BUDGET_lint   := 3
 BUDGET_vet    := 2
 BUDGET_guests := 2
 BUDGET_user   := 5
-BUDGET_fuzz   := 3
-BUDGET_smoke  := 3
+BUDGET_fuzz   := 5
+BUDGET_smoke  := 2
 BUDGET_vuln   := 1
 
 # Knobs, for example: make fuzz FUZZTIME=1m

@@ -16,6 +16,9 @@ import (
 // transaction at a time.
 func TestPostgresLedgerPooled(t *testing.T) {
 	t.Parallel()
+	if raced {
+		return // minutes, for the code that the suite without a pooler runs under the detector too
+	}
 	server := pgtest.Server(t)
 	name, direct := server.Database(t)
 	dsn := server.Pooler(t, name)
