@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/dustin/go-humanize"
 )
 
 // copyProgress shows on a terminal how far a copy is, on one line. It counts what is written to it.
@@ -55,5 +53,3 @@ func (p *copyProgress) clear() {
 		p.shown = false
 	}
 }
-
-func bytesText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

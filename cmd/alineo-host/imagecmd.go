@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/alineo-labs/alineo-host/host"
@@ -96,7 +95,7 @@ func (a *app) imageProgress(what string) func(engine.ImageProgress) {
 	return func(p engine.ImageProgress) {
 		if time.Since(told) >= time.Second {
 			told = time.Now()
-			a.out.progressf("%s: layer %d of %d, %s", what, p.Layer, p.Layers, humanize.IBytes(uint64(max(p.Bytes, 0))))
+			a.out.progressf("%s: layer %d of %d, %s", what, p.Layer, p.Layers, bytesText(p.Bytes))
 		}
 	}
 }
@@ -143,7 +142,7 @@ func (a *app) printImages(list []*engine.Image) error {
 		}
 		const digits = 12
 		rows = append(rows, []string{
-			strings.TrimPrefix(img.Digest, "sha256:")[:digits], humanize.IBytes(uint64(max(img.Size, 0))),
+			strings.TrimPrefix(img.Digest, "sha256:")[:digits], bytesText(img.Size),
 			img.AddedAt.Local().Format(time.DateTime), img.Platform, strings.Join(img.Names, ", "),
 		})
 	}
@@ -208,6 +207,6 @@ func (a *app) pruneImages(ctx context.Context, all bool) error {
 			}
 		}
 	}
-	a.out.notef("removed %d images, %s", len(gone), humanize.IBytes(uint64(max(size, 0))))
+	a.out.notef("removed %d images, %s", len(gone), bytesText(size))
 	return err
 }

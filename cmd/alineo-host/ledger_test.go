@@ -128,11 +128,6 @@ func TestAgesAndSizes(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
-	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1500: "1.5 kB", 2e9: "2.0 GB", 1 << 63: "9223372.0 TB"} {
-		if got := sizeText(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
 }
 
 func TestBarLine(t *testing.T) {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -116,30 +118,11 @@ func parseAge(text string) (time.Duration, error) {
 
 // parseSize reads a number of bytes: kB, MB, GB and TB are powers of 1000, KiB to TiB of 1024.
 func parseSize(text string) (int64, error) {
-	number := strings.TrimRight(text, "kKMGTiB")
-	unit, ok := map[string]int64{
-		"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
-	}[text[len(number):]]
-	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !ok || !(n >= 0) || n*float64(unit) >= 1<<62 {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > math.MaxInt64 {
 		return 0, fmt.Errorf("%q is not a size (try 500MB or 2GiB)", text)
 	}
-	return int64(n * float64(unit)), nil
-}
-
-// sizeText shows a number of bytes to people.
-func sizeText(n uint64) string {
-	units := [...]string{"B", "kB", "MB", "GB", "TB"}
-	value, unit := float64(n), 0
-	for value >= 1000 && unit < len(units)-1 {
-		value /= 1000
-		unit++
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
+	return int64(n), nil
 }
 
 // prunableJSON is a sandbox that goes, as --json prints it.
@@ -185,7 +168,7 @@ func (a *app) prune(ctx context.Context, h *host.Host, f *pruneFlags) error {
 	if f.opts.DryRun {
 		did = "would remove"
 	}
-	a.out.notef("%s %d sandboxes with %d events (%s of text); %d stay", did, report.Sandboxes, report.Entries, sizeText(report.Bytes), report.Kept)
+	a.out.notef("%s %d sandboxes with %d events (%s of text); %d stay", did, report.Sandboxes, report.Entries, bytesText(report.Bytes), report.Kept)
 	return nil
 }
 
@@ -208,7 +191,7 @@ func (a *app) printPrunable(list []ledger.Prunable, dry bool) error {
 		if p.Running {
 			status = "running"
 		}
-		rows = append(rows, []string{p.Key.SandboxID, p.Key.Name, status, clock(p.LastTS), strconv.FormatUint(p.Entries, 10), sizeText(p.Bytes), p.Why})
+		rows = append(rows, []string{p.Key.SandboxID, p.Key.Name, status, clock(p.LastTS), strconv.FormatUint(p.Entries, 10), bytesText(p.Bytes), p.Why})
 	}
 	return a.out.table([]string{"ID", "NAME", "STATUS", "LAST EVENT", "EVENTS", "TEXT", "WHY"}, rows)
 }

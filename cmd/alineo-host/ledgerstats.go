@@ -41,13 +41,13 @@ const topNames = 10
 func (a *app) printStats(h *host.Host, s *ledger.Stats) error {
 	storage := "unknown"
 	if s.StorageBytes >= 0 {
-		storage = sizeText(uint64(s.StorageBytes))
+		storage = bytesText(s.StorageBytes)
 	}
 	if err := a.out.table([]string{"FIELD", "VALUE"}, [][]string{
 		{"ledger", h.LedgerText()},
 		{"sandboxes", fmt.Sprintf("%d (%d running, or never closed)", s.Sandboxes, s.Running)},
 		{"events", strconv.FormatUint(s.Entries, 10)},
-		{"text", fmt.Sprintf("%s (%d bytes)", sizeText(s.Bytes), s.Bytes)},
+		{"text", fmt.Sprintf("%s (%d bytes)", bytesText(s.Bytes), s.Bytes)},
 		{"oldest", clock(s.OldestTS)},
 		{"newest", clock(s.NewestTS)},
 		{"storage", storage},
@@ -62,7 +62,7 @@ func (a *app) printStats(h *host.Host, s *ledger.Stats) error {
 	}
 	rows := make([][]string, 0, topNames)
 	for _, n := range s.Names[:min(topNames, len(s.Names))] {
-		rows = append(rows, []string{n.Name, strconv.FormatUint(n.Sandboxes, 10), strconv.FormatUint(n.Entries, 10), sizeText(n.Bytes)})
+		rows = append(rows, []string{n.Name, strconv.FormatUint(n.Sandboxes, 10), strconv.FormatUint(n.Entries, 10), bytesText(n.Bytes)})
 	}
 	if err := a.out.printf("\n"); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/term"
 )
 
@@ -93,6 +94,9 @@ func clock(ms int64) string {
 	}
 	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
 }
+
+// bytesText shows a number of bytes to people, in powers of 1024; less than none is none.
+func bytesText[N int64 | uint64](n N) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 // oneLine fits text into a table cell.
 func oneLine(text string, width int) string {
