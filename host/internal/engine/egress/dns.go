@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"time"
@@ -19,16 +18,17 @@ const (
 )
 
 // ServeDNS answers queries that were redirected to c, until c is closed.
-func (g *Gateway) ServeDNS(c net.PacketConn) error {
+func (g *Gateway) ServeDNS(c net.PacketConn) {
 	room := make(chan struct{}, maxQueries)
 	buf := make([]byte, maxPacket)
 	for {
 		n, from, err := c.ReadFrom(buf)
 		if errors.Is(err, net.ErrClosed) {
-			return nil
+			return
 		}
 		if err != nil {
-			return fmt.Errorf("reading a DNS query: %w", err)
+			time.Sleep(breath)
+			continue
 		}
 		select {
 		case room <- struct{}{}:
@@ -46,23 +46,11 @@ func (g *Gateway) ServeDNS(c net.PacketConn) error {
 }
 
 // ServeDNSStream answers queries over TCP, until l is closed.
-func (g *Gateway) ServeDNSStream(l net.Listener) error {
-	room := make(chan struct{}, maxQueries)
-	for {
-		room <- struct{}{}
-		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("accepting a DNS connection: %w", err)
-		}
-		go func() {
-			defer func() { <-room }()
-			g.answerStream(c)
-			_ = c.Close()
-		}()
-	}
+func (g *Gateway) ServeDNSStream(l net.Listener) {
+	accept(l, maxQueries, func(c net.Conn) {
+		g.answerStream(c)
+		_ = c.Close()
+	})
 }
 
 // answerStream answers the queries of one connection, one after the other.

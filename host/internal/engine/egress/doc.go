@@ -5,9 +5,8 @@
 // every address to loopback, redirects DNS and TCP to sockets by nftables, and hands those sockets to
 // the shim outside. There a [Gateway] answers:
 //
-//	g := egress.NewGateway(egress.Options{Policy: policy})
-//	go g.ServeDNS(sockets.DNS)
-//	go g.ServeTCP(sockets.TCP)
+//	g, err := egress.NewGateway(egress.Options{Policy: policy})
+//	stop, err := g.Serve(sockets)
 //	http.Handle("/", egress.NewServer(g, token)) // GET, POST, PATCH, DELETE /policy
 //
 // DNS answers with an address of a range of our own for each name that the policy allows and that

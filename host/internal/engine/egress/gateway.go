@@ -130,22 +130,35 @@ func (g *Gateway) change(f func(*Policy) (Policy, error)) (*Policy, error) {
 }
 
 // ServeTCP joins connections that were redirected to l with where they were going, until l is closed.
-func (g *Gateway) ServeTCP(l net.Listener) error {
-	room := make(chan struct{}, maxConns)
+func (g *Gateway) ServeTCP(l net.Listener) {
+	accept(l, maxConns, func(c net.Conn) {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			g.join(tcp)
+		}
+	})
+}
+
+// breath is how long to wait when the kernel gives nothing, for want of descriptors perhaps: a sandbox
+// must not lose its way out for good because it was busy once.
+const breath = 20 * time.Millisecond
+
+// accept serves the connections of l, so many at once, until it is closed.
+func accept(l net.Listener, most int, serve func(net.Conn)) {
+	room := make(chan struct{}, most)
 	for {
 		room <- struct{}{}
 		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			return fmt.Errorf("accepting a connection out: %w", err)
+			<-room
+			time.Sleep(breath)
+			continue
 		}
 		go func() {
 			defer func() { <-room }()
-			if tcp, ok := c.(*net.TCPConn); ok {
-				g.join(tcp)
-			}
+			serve(c)
 		}()
 	}
 }

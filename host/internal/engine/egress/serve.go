@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -47,17 +46,9 @@ func (g *Gateway) Serve(s *Sockets) (stop func(), err error) {
 		return nil, fmt.Errorf("taking the sandbox's sockets: %w", err)
 	}
 	var running sync.WaitGroup
-	for _, serve := range [...]func() error{
-		func() error { return g.ServeTCP(ways.tcp) },
-		func() error { return g.ServeDNSStream(ways.stream) },
-		func() error { return g.ServeDNS(ways.dns) },
-	} {
-		running.Go(func() {
-			if err := serve(); err != nil && !errors.Is(err, net.ErrClosed) {
-				closeAll() // without one of them the sandbox has no way out that works
-			}
-		})
-	}
+	running.Go(func() { g.ServeTCP(ways.tcp) })
+	running.Go(func() { g.ServeDNSStream(ways.stream) })
+	running.Go(func() { g.ServeDNS(ways.dns) })
 	return func() {
 		closeAll()
 		running.Wait()
