@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
@@ -343,6 +344,39 @@ func TestTerminalLosesItsLastWords(t *testing.T) {
 }
 
 // Who takes a terminal over sees what was on it, and goes on with it.
+// TestAttachEndsWhenTypingFails ends at once when what is typed can't be recorded, though nothing is
+// printed and the program would go on.
+func TestAttachEndsWhenTypingFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	terminal := r.interactive(h, "stty -echo; echo begun; exec sleep 1000", sandbox.TerminalOptions{})
+	readUntil(t, terminal.Stdout(), "begun")
+	in, typing := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := terminal.Attach(in, io.Discard)
+		ended <- err
+	}()
+	if _, err := r.store.OpenLedger(t.Context(), h.Key()); err != nil { // another driver
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(typing, "x"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, store.ErrConflict) {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it did not end")
+	}
+	if err := wireClient(shared.Transport()).DeleteSandbox(t.Context(), h.ID()); err != nil { // it is the other's
+		t.Error(err)
+	}
+}
+
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -152,6 +152,9 @@ func (t *Terminal) Attach(in io.Reader, out io.Writer) (*Result, error) {
 				_, err = t.Write([]byte(endOfInput))
 			}
 			typed <- err
+			if err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrPaused) {
+				_ = t.Close() // else the program may print nothing, and whoever attached wait for ever
+			}
 		}()
 	}
 	if err := t.Pipe(out); err != nil {
@@ -165,7 +168,7 @@ func (t *Terminal) Attach(in io.Reader, out io.Writer) (*Result, error) {
 	result, err := t.Wait()
 	select {
 	case inputErr := <-typed:
-		if inputErr != nil && err == nil && !errors.Is(inputErr, ErrClosed) {
+		if inputErr != nil && !errors.Is(inputErr, ErrClosed) { // the first that went wrong
 			err = t.fail(fmt.Errorf("typing: %w", inputErr))
 		}
 	default:
