@@ -6,6 +6,7 @@ package config
 type Config struct {
 	Sandbox Sandbox           `toml:"sandbox"`
 	Ledger  Ledger            `toml:"ledger"`
+	Runs    Runs              `toml:"runs"`
 	Plugins map[string]Plugin `toml:"plugins"`
 	Engine  Engine            `toml:"engine"`
 	Log     Log               `toml:"log"`
@@ -45,6 +46,21 @@ type Ledger struct {
 	// DigestKeyID names the key in the ledger, so that a changed key is "not comparable" and never
 	// "different".
 	DigestKeyID string `toml:"digest_key_id"`
+}
+
+// Runs says how durable runs are kept.
+type Runs struct {
+	// Store is the plugin that keeps instances, runs, their logs and locks: a name under [plugins], or a
+	// bundled one. Empty: the ledger's.
+	Store string `toml:"store"`
+}
+
+// RunsPlugin is the name of the plugin that keeps durable runs.
+func (c *Config) RunsPlugin() string {
+	if c.Runs.Store != "" {
+		return c.Runs.Store
+	}
+	return c.Ledger.Plugin
 }
 
 // Plugin is one WebAssembly guest.

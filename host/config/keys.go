@@ -56,7 +56,6 @@ func cutLast(key string) (table, name string, found bool) {
 func planned(path toml.Key) (instead string, ok bool) {
 	table := [...]struct{ key, instead string }{
 		{"credentials", "the host has no credential broker, remove the table"},
-		{"runs", "the host has no durable runs, remove the table"},
 		{"secrets", "the host has no secrets for plugins, remove the table"},
 		{"serve", "the host does not run as a daemon, remove the table"},
 		{"telemetry", "the host sends no telemetry, remove the table"},

@@ -100,10 +100,14 @@ func (d *decoder) sugarOf(plugin string) {
 	d.cfg.Plugins[plugin] = p
 }
 
-// fillBundled completes the ledger's plugin when it is a bundled one of which the file says nothing
-// or not all.
+// fillBundled completes the plugins of the ledger and of runs when they are bundled ones of which the
+// file says nothing or not all.
 func (c *Config) fillBundled(bundled []string) {
-	name := c.Ledger.Plugin
+	c.fillPlugin(c.Ledger.Plugin, bundled)
+	c.fillPlugin(c.RunsPlugin(), bundled)
+}
+
+func (c *Config) fillPlugin(name string, bundled []string) {
 	if !slices.Contains(bundled, name) {
 		return
 	}

@@ -38,6 +38,7 @@ func TestReferenceFileSaysTheDefaults(t *testing.T) {
 	for _, part := range []struct{ got, want any }{
 		{written.Sandbox, silent.Sandbox},
 		{written.Ledger, silent.Ledger},
+		{written.Runs, silent.Runs},
 		{written.Plugins, silent.Plugins},
 		{written.Engine, silent.Engine},
 		{written.Log, silent.Log},

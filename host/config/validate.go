@@ -45,6 +45,7 @@ func (c *Config) check(bundled []string) Problems {
 	k := &checker{Config: c, bundled: bundled}
 	k.sandbox()
 	k.ledger()
+	k.runs()
 	for _, name := range sortedKeys(c.Plugins) {
 		k.plugin(name, c.Plugins[name])
 	}
@@ -120,6 +121,14 @@ func (k *checker) ledger() {
 			"(add: digest_key_id = \"1\")")
 	case !l.DigestKey.IsSet() && l.DigestKeyID != "":
 		k.addf("ledger.digest_key_id", "an id of no key (add digest_key, or remove this)")
+	}
+}
+
+func (k *checker) runs() {
+	name := k.Runs.Store
+	if _, defined := k.Plugins[name]; name != "" && !defined {
+		names := append(sortedKeys(k.Plugins), k.bundled...)
+		k.addf("runs.store", "%s is neither bundled nor a table under [plugins]%s", k.shown("runs.store", name), didYouMean(name, names))
 	}
 }
 
