@@ -11,9 +11,9 @@ import (
 )
 
 func newPlugin(a *app) *cobra.Command {
-	return group("plugin", "List, inspect or test plugins",
+	return group("plugin", "List, inspect, test or pin plugins",
 		"  alineo-host plugin list\n  alineo-host plugin inspect sqlite\n  alineo-host plugin test ./my-ledger.wasm",
-		newPluginList(a), newPluginInspect(a), newPluginTest(a))
+		newPluginList(a), newPluginInspect(a), newPluginTest(a), newPluginPin(a))
 }
 
 func newPluginList(a *app) *cobra.Command {

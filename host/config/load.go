@@ -22,6 +22,9 @@ const (
 	dsnEnv    = "DATABASE_URL"
 )
 
+// byteOrderMark begins files of some editors.
+const byteOrderMark = "\ufeff"
+
 // maxFile bounds the file and each file that it refers to, in bytes.
 const maxFile = 256 << 10
 
@@ -89,6 +92,18 @@ func Load(path string, opts ...Option) (*Config, error) {
 // Parse is Load for a text that is already there; path is what messages call it, and its directory
 // is what paths are relative to.
 func Parse(path string, text []byte, opts ...Option) (*Config, error) {
+	d, err := newDecoder(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	d.load(strings.TrimPrefix(string(text), byteOrderMark))
+	if err := d.problems.asError(); err != nil {
+		return nil, err
+	}
+	return d.cfg, nil
+}
+
+func newDecoder(path string, opts []Option) (*decoder, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("finding the directory of %q: %w", path, err)
@@ -97,17 +112,7 @@ func Parse(path string, text []byte, opts ...Option) (*Config, error) {
 	cfg.Plugins = nil
 	cfg.file, cfg.dir = path, dir
 	cfg.origins, cfg.moved = map[string]Origin{}, map[string]string{}
-	d := &decoder{
-		options: newOptions(opts),
-		cfg:     cfg,
-		bad:     map[string]bool{},
-		now:     map[string]bool{},
-	}
-	d.load(strings.TrimPrefix(string(text), "\ufeff"))
-	if err := d.problems.asError(); err != nil {
-		return nil, err
-	}
-	return cfg, nil
+	return &decoder{options: newOptions(opts), cfg: cfg, bad: map[string]bool{}, now: map[string]bool{}}, nil
 }
 
 func (d *decoder) load(text string) {
