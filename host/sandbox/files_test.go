@@ -176,6 +176,45 @@ func TestCopyTree(t *testing.T) {
 	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2 exec.completed:2")
 }
 
+// A large file tells how far it is while it is on its way.
+func TestCopyTellsBytes(t *testing.T) {
+	t.Parallel()
+	const size = 5<<20 + 7
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	dir, back := t.TempDir(), t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "large"), make([]byte, size), 0o600))
+	for _, c := range []struct {
+		what string
+		do   func(sandbox.CopyOptions) error
+	}{
+		{"file in", func(o sandbox.CopyOptions) error {
+			return h.CopyIn(t.Context(), filepath.Join(dir, "large"), "/tmp/large", o)
+		}},
+		{"tree in", func(o sandbox.CopyOptions) error { return h.CopyIn(t.Context(), dir, "/tmp/tree", o) }},
+		{"file out", func(o sandbox.CopyOptions) error {
+			return h.CopyOut(t.Context(), "/tmp/large", filepath.Join(back, "f"), o)
+		}},
+		{"tree out", func(o sandbox.CopyOptions) error {
+			return h.CopyOut(t.Context(), "/tmp/tree", filepath.Join(back, "t"), o)
+		}},
+	} {
+		var before sandbox.CopyProgress
+		underway := 0
+		must(t, c.do(sandbox.CopyOptions{Progress: func(p sandbox.CopyProgress) {
+			if p.Bytes < before.Bytes || p.Path != "large" {
+				t.Errorf("%s: %+v after %+v", c.what, p, before)
+			}
+			if before = p; p.Files == 0 {
+				underway++
+			}
+		}}))
+		if underway < 4 || before != (sandbox.CopyProgress{Path: "large", Files: 1, Bytes: size}) {
+			t.Errorf("%s: told %d times on its way, and at last %+v", c.what, underway, before)
+		}
+	}
+}
+
 func TestTransferOfALostFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -20,15 +20,45 @@ import (
 
 // CopyProgress is how far a copy has come.
 type CopyProgress struct {
-	Path  string // what was copied last, relative to the tree
-	Files int    // regular files so far
-	Bytes int64  // of their content
+	Path  string // what was copied last, or is being copied, relative to the tree
+	Files int    // regular files that are copied whole
+	Bytes int64  // of content, that of a file on its way included
 }
 
 // CopyOptions says how to copy a tree.
 type CopyOptions struct {
-	// Progress is called after each file and directory, in the goroutine that copies. It may be nil.
+	// Progress is called after each file and directory, and after every MiB of a file, in the goroutine
+	// that copies. It may be nil.
 	Progress func(CopyProgress)
+}
+
+// copyMeter counts what is written to it.
+type copyMeter struct {
+	CopyProgress
+
+	tell   func(CopyProgress) // may be nil
+	untold int64              // bytes since the last time
+}
+
+func (m *copyMeter) Write(p []byte) (int, error) {
+	const often = 1 << 20
+	m.Bytes += int64(len(p))
+	if m.untold += int64(len(p)); m.untold >= often {
+		m.report()
+	}
+	return len(p), nil
+}
+
+func (m *copyMeter) report() {
+	if m.untold = 0; m.tell != nil {
+		m.tell(m.CopyProgress)
+	}
+}
+
+// file says that a file is whole.
+func (m *copyMeter) file() {
+	m.Files++
+	m.report()
 }
 
 // CopyIn copies a local file or directory into the sandbox: a file to the path to, a directory's
@@ -73,12 +103,11 @@ func (h *Handle) copyFileIn(ctx context.Context, from, to string, info fs.FileIn
 		return h.fail("copying in", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	if err := h.Upload(ctx, to, file, info.Mode().Perm()); err != nil {
+	m := copyMeter{tell: opts.Progress, CopyProgress: CopyProgress{Path: path.Base(to)}}
+	if err := h.Upload(ctx, to, io.TeeReader(file, &m), info.Mode().Perm()); err != nil {
 		return err
 	}
-	if opts.Progress != nil {
-		opts.Progress(CopyProgress{Path: path.Base(to), Files: 1, Bytes: info.Size()})
-	}
+	m.file()
 	return nil
 }
 
@@ -129,13 +158,12 @@ func (h *Handle) copyFileOut(ctx context.Context, from, to string, perm fs.FileM
 	if err != nil {
 		return err
 	}
-	size, err := io.Copy(file, body)
+	m := copyMeter{tell: opts.Progress, CopyProgress: CopyProgress{Path: path.Base(from)}}
+	_, err = io.Copy(file, io.TeeReader(body, &m))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if opts.Progress != nil {
-		opts.Progress(CopyProgress{Path: path.Base(from), Files: 1, Bytes: size})
-	}
+	m.file()
 	return nil
 }
 
@@ -168,7 +196,7 @@ func (h *Handle) quiet(ctx context.Context, command string) error {
 // writeTree writes a directory's content as an archive.
 func writeTree(w io.Writer, dir string, progress func(CopyProgress)) error {
 	archive := tar.NewWriter(w)
-	var done CopyProgress
+	m := copyMeter{tell: progress}
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || name == dir {
 			return err
@@ -204,15 +232,15 @@ func writeTree(w io.Writer, dir string, progress func(CopyProgress)) error {
 		if err := archive.WriteHeader(header); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if info.Mode().IsRegular() {
-			if err := writeFile(archive, name); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			done.Files, done.Bytes = done.Files+1, done.Bytes+info.Size()
+		m.Path = header.Name
+		if !info.Mode().IsRegular() {
+			m.report()
+			return nil
 		}
-		if done.Path = header.Name; progress != nil {
-			progress(done)
+		if err := writeFile(io.MultiWriter(archive, &m), name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
+		m.file()
 		return nil
 	})
 	if err != nil {
@@ -221,7 +249,7 @@ func writeTree(w io.Writer, dir string, progress func(CopyProgress)) error {
 	return archive.Close()
 }
 
-func writeFile(archive *tar.Writer, name string) error {
+func writeFile(archive io.Writer, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err

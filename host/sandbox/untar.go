@@ -16,7 +16,7 @@ import (
 // there, so nothing in it is believed: the root keeps all of it inside.
 func readTree(r io.Reader, root *os.Root, progress func(CopyProgress)) error {
 	archive := tar.NewReader(r)
-	var done CopyProgress
+	m := copyMeter{tell: progress}
 	modes := map[string]fs.FileMode{} // of directories, set last: they may be read-only
 	for {
 		header, err := archive.Next()
@@ -37,15 +37,14 @@ func readTree(r io.Reader, root *os.Root, progress func(CopyProgress)) error {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return fmt.Errorf("the sandbox's archive: %w: the name %q leads out of it", ErrInvalid, header.Name)
 		}
-		n, err := readEntry(archive, header, name, root, modes)
-		if err != nil {
+		m.Path = name
+		if err := readEntry(io.TeeReader(archive, &m), header, name, root, modes); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if header.Typeflag == tar.TypeReg {
-			done.Files, done.Bytes = done.Files+1, done.Bytes+n
-		}
-		if done.Path = name; progress != nil {
-			progress(done)
+			m.file()
+		} else {
+			m.report()
 		}
 	}
 	for name, mode := range modes {
@@ -56,47 +55,47 @@ func readTree(r io.Reader, root *os.Root, progress func(CopyProgress)) error {
 	return nil
 }
 
-func readEntry(archive *tar.Reader, header *tar.Header, name string, root *os.Root, modes map[string]fs.FileMode) (int64, error) {
+func readEntry(content io.Reader, header *tar.Header, name string, root *os.Root, modes map[string]fs.FileMode) error {
 	const usual = 0o755
 	mode := header.FileInfo().Mode().Perm()
 	if dir := path.Dir(name); dir != "." {
 		if err := root.MkdirAll(dir, usual); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	switch header.Typeflag {
 	case tar.TypeDir:
 		modes[name] = mode
-		return 0, root.MkdirAll(name, usual)
+		return root.MkdirAll(name, usual)
 	case tar.TypeSymlink:
 		if err := makeWay(root, name); err != nil {
-			return 0, err
+			return err
 		}
-		return 0, root.Symlink(header.Linkname, name)
+		return root.Symlink(header.Linkname, name)
 	case tar.TypeLink:
 		old := strings.TrimPrefix(path.Clean(header.Linkname), "./")
 		if err := makeWay(root, name); err != nil {
-			return 0, err
+			return err
 		}
-		return 0, root.Link(old, name)
+		return root.Link(old, name)
 	case tar.TypeReg:
 		if err := makeWay(root, name); err != nil {
-			return 0, err
+			return err
 		}
 		file, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, mode)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		n, err := io.Copy(file, archive)
+		_, err = io.Copy(file, content)
 		if err == nil {
 			err = file.Chmod(mode)
 		}
 		if err := errors.Join(err, file.Close()); err != nil {
-			return n, err
+			return err
 		}
-		return n, root.Chtimes(name, header.ModTime, header.ModTime)
+		return root.Chtimes(name, header.ModTime, header.ModTime)
 	}
-	return 0, nil // devices, sockets and pipes
+	return nil // devices, sockets and pipes
 }
 
 // makeWay removes what a file replaces.
