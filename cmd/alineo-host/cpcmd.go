@@ -129,13 +129,13 @@ func (c *copier) tree(do func(sandbox.CopyOptions) error) error {
 	var last sandbox.CopyProgress
 	err := do(sandbox.CopyOptions{Progress: func(now sandbox.CopyProgress) {
 		last = now
-		p.show(now.Bytes, fmt.Sprintf("%d files, %s", now.Files, now.Path))
+		p.show(now.Bytes, count(now.Files, "file")+", "+now.Path)
 	}})
 	if err != nil {
 		return err
 	}
 	p.clear()
-	c.a.out.progressf("copied %d files, %s", last.Files, bytesText(last.Bytes))
+	c.a.out.progressf("copied %s, %s", count(last.Files, "file"), bytesText(last.Bytes))
 	return nil
 }
 

@@ -207,6 +207,6 @@ func (a *app) pruneImages(ctx context.Context, all bool) error {
 			}
 		}
 	}
-	a.out.notef("removed %d images, %s", len(gone), bytesText(size))
+	a.out.notef("removed %s, %s", count(len(gone), "image"), bytesText(size))
 	return err
 }

@@ -75,12 +75,12 @@ func (a *app) exportLedger(ctx context.Context, h *host.Host, opts ledger.Export
 			}
 		}
 	}
-	a.out.notef("exported %d events of %d sandboxes%s (sha256 %s)", report.Entries, report.Sandboxes, to, report.SHA256)
+	a.out.notef("exported %s of %s%s (sha256 %s)", count(report.Entries, "event"), count(report.Sandboxes, "sandbox"), to, report.SHA256)
 	if report.Unchained > 0 {
 		a.out.notef("%d of them are in no whole segment: others wrote them, or they were tampered with (see %s ledger verify)", report.Unchained, a.self())
 	}
 	if report.Live > 0 {
-		a.out.notef("%d sandboxes were written to meanwhile; they are as they were when the export came to them", report.Live)
+		a.out.notef("written to meanwhile: %s, exported as it was when the export came to it", count(report.Live, "sandbox"))
 	}
 	if len(report.Unreadable) > 0 {
 		errs := make([]error, 0, len(report.Unreadable))

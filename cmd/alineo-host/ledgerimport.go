@@ -94,7 +94,7 @@ func (a *app) brought(r *ledger.ImportReport, err error, what string, dry bool) 
 			err = fmt.Errorf("%w (--skip-malformed leaves out what is no JSON)", err)
 		}
 		if r != nil && r.Written > 0 {
-			a.out.notef("%d events were written before it stopped; the same %s goes on from there", r.Written, what)
+			a.out.notef("wrote %s before it stopped; the same %s goes on from there", count(r.Written, "event"), what)
 		}
 		return err
 	}
@@ -105,21 +105,21 @@ func (a *app) brought(r *ledger.ImportReport, err error, what string, dry bool) 
 	if dry {
 		did = "would write"
 	}
-	a.out.notef("%s %d events of %d sandboxes and %d environments", did, r.Written, r.Sandboxes, r.Environments)
+	a.out.notef("%s %s of %s and %s", did, count(r.Written, "event"), count(r.Sandboxes, "sandbox"), count(r.Environments, "environment"))
 	if r.Already > 0 {
-		a.out.notef("%d events were there already", r.Already)
+		a.out.notef("there already: %s", count(r.Already, "event"))
 	}
 	if r.Skipped > 0 {
 		a.out.notef("%d malformed events were left out", r.Skipped)
 	}
 	if r.Rechained > 0 {
-		a.out.notef("%d sandboxes are chained anew, from the first event on that others wrote", r.Rechained)
+		a.out.notef("chained %s anew, from the first event on that others wrote", count(r.Rechained, "sandbox"))
 	}
 	if r.Damaged > 0 {
 		a.out.notef("%d of them had been tampered with where they come from: what is left of them is here, and their chains don't show it any more", r.Damaged)
 	}
 	if !dry {
-		a.out.notef("verified %d sandboxes", r.Verified)
+		a.out.notef("verified %s", count(r.Verified, "sandbox"))
 	}
 	return nil
 }

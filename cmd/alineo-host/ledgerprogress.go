@@ -59,9 +59,9 @@ func (b *bar) done() {
 
 // barLine is the bar as text, filled where the whole is known.
 func barLine(verb string, p ledger.Progress) string {
-	counts := fmt.Sprintf("%d events, %d sandboxes", p.Entries, p.Sandboxes)
+	counts := count(p.Entries, "event") + ", " + count(p.Sandboxes, "sandbox")
 	if p.Entries == 0 {
-		counts = fmt.Sprintf("%d sandboxes", p.Sandboxes)
+		counts = count(p.Sandboxes, "sandbox")
 	}
 	if p.Total <= 0 {
 		return verb + "  " + counts

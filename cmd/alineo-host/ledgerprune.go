@@ -145,7 +145,7 @@ func (a *app) prune(ctx context.Context, h *host.Host, f *pruneFlags) error {
 		if len(list) == 0 || f.opts.DryRun || f.yes {
 			return nil
 		}
-		return a.confirm(ctx, fmt.Sprintf("Remove %d sandboxes from %s?", len(list), h.LedgerText()))
+		return a.confirm(ctx, fmt.Sprintf("Remove %s from %s?", count(len(list), "sandbox"), h.LedgerText()))
 	}
 	if a.out.json && !f.opts.DryRun {
 		f.opts.Each = nil
@@ -157,18 +157,18 @@ func (a *app) prune(ctx context.Context, h *host.Host, f *pruneFlags) error {
 	}
 	if err != nil {
 		if report != nil && report.Sandboxes > 0 {
-			a.out.notef("%d sandboxes were removed before it stopped", report.Sandboxes)
+			a.out.notef("removed %s before it stopped", count(report.Sandboxes, "sandbox"))
 		}
 		return err
 	}
 	if report.Running > 0 {
-		a.out.notef("%d sandboxes that would go are running, or were never closed, and stay (see --include-running)", report.Running)
+		a.out.notef("kept %s that would go but for running, or never having been closed (see --include-running)", count(report.Running, "sandbox"))
 	}
 	did := "removed"
 	if f.opts.DryRun {
 		did = "would remove"
 	}
-	a.out.notef("%s %d sandboxes with %d events (%s of text); %d stay", did, report.Sandboxes, report.Entries, bytesText(report.Bytes), report.Kept)
+	a.out.notef("%s %s with %s (%s of text); keeping %d", did, count(report.Sandboxes, "sandbox"), count(report.Entries, "event"), bytesText(report.Bytes), report.Kept)
 	return nil
 }
 

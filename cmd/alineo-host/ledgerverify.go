@@ -106,12 +106,12 @@ func (a *app) verifyLedger(ctx context.Context, h *host.Host, opts ledger.Verify
 	bar.done()
 	if err != nil {
 		if sum != nil && sum.Sandboxes > 0 {
-			a.out.notef("%d sandboxes were looked at, %d of them are damaged", sum.Sandboxes, sum.Damaged)
+			a.out.notef("looked at %s, %d damaged", count(sum.Sandboxes, "sandbox"), sum.Damaged)
 		}
 		return err
 	}
 	if opts.Heads != nil {
-		a.out.notef("%d of %d heads were found again, %d belong to deleted sandboxes", sum.Heads, opts.Heads.Len(), sum.Explained)
+		a.out.notef("found %d of %d heads again, %d of deleted sandboxes", sum.Heads, opts.Heads.Len(), sum.Explained)
 	}
 	if sum.Damaged > 0 {
 		if save != "" {
@@ -127,14 +127,14 @@ func (a *app) verifyLedger(ctx context.Context, h *host.Host, opts ledger.Verify
 		}); err != nil {
 			return err
 		}
-		a.out.notef("wrote %d heads to %s; keep it where who can write to the ledger can't", heads.Len(), save)
+		a.out.notef("wrote %s to %s; keep it where who can write to the ledger can't", count(heads.Len(), "head"), save)
 	}
 	foreign := ""
 	if sum.Foreign > 0 {
-		foreign = fmt.Sprintf(" (%d of them were written by others and are in no chain)", sum.Foreign)
+		foreign = fmt.Sprintf(" (%d of them written by others and in no chain)", sum.Foreign)
 	}
 	if !a.out.json {
-		return a.out.printf("ok: %d events of %d sandboxes%s\n", sum.Entries, sum.Sandboxes, foreign)
+		return a.out.printf("ok: %s of %s%s\n", count(sum.Entries, "event"), count(sum.Sandboxes, "sandbox"), foreign)
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (a *app) printVerified(r *ledger.SandboxReport) error {
 	}
 	if r.Foreign > 0 {
 		first := r.FirstForeign
-		if err := a.out.printf("foreign %s: %d events by others, the first is entry %d (%s), of %s\n",
-			name, r.Foreign, first.ID, oneLine(first.Event, 80), clock(first.TS)); err != nil {
+		if err := a.out.printf("foreign %s: %s by others, the first is entry %d (%s), of %s\n",
+			name, count(r.Foreign, "event"), first.ID, oneLine(first.Event, 80), clock(first.TS)); err != nil {
 			return err
 		}
 	}

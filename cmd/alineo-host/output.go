@@ -98,6 +98,17 @@ func clock(ms int64) string {
 // bytesText shows a number of bytes to people, in powers of 1024; less than none is none.
 func bytesText[N int64 | uint64](n N) string { return humanize.IBytes(uint64(max(n, 0))) }
 
+// count says how many of a thing there are, by the word for one of them.
+func count[N int | int64 | uint64](n N, one string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case strings.HasSuffix(one, "x"):
+		return fmt.Sprintf("%d %ses", n, one)
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 // oneLine fits text into a table cell.
 func oneLine(text string, width int) string {
 	text = strings.Map(func(r rune) rune {

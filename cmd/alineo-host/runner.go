@@ -219,7 +219,7 @@ func (r *runner) step(ctx context.Context, step script.Step, recorded *script.Do
 func (r *runner) read(ctx context.Context, step script.Step, recorded *script.Done) error {
 	if recorded != nil {
 		if recorded.Record.Text == nil {
-			r.a.out.notef("  (%d bytes, which the ledger does not keep)", recorded.Record.Bytes)
+			r.a.out.notef("  (%s, which the ledger does not keep)", count(recorded.Record.Bytes, "byte"))
 			return nil
 		}
 		return r.print([]byte(*recorded.Record.Text))
@@ -282,12 +282,12 @@ func (r *runner) summary(ctx context.Context, h *host.Host, err error) {
 		end = "failed"
 	}
 	ctx = context.WithoutCancel(ctx)
-	r.a.out.notef("\n%s: sandbox %s (%s), %d commands run, %d answered from the ledger, %s", end, id, r.sb.Name(), r.execs, r.replays, took)
+	r.a.out.notef("\n%s: sandbox %s (%s), %s run, %d answered from the ledger, %s", end, id, r.sb.Name(), count(r.execs, "command"), r.replays, took)
 	details, findErr := h.Store().FindSandbox(ctx, id)
 	if findErr != nil {
 		return
 	}
-	r.a.out.notef("ledger: %s, %d execs, %s", h.LedgerText(), details.ExecCount, details.Status)
+	r.a.out.notef("ledger: %s, %s, %s", h.LedgerText(), count(details.ExecCount, "exec"), details.Status)
 	r.a.out.notef("\ntry next:")
 	r.a.out.notef("  %s ledger show %.8s", r.a.self(), id)
 	r.a.out.notef("  %s sandboxes show %.8s", r.a.self(), id)

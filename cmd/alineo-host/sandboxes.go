@@ -186,6 +186,6 @@ func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep b
 	if err := errors.Join(stopErr, err); err != nil {
 		return err
 	}
-	a.out.notef("deleted sandbox %s and its %d events", d.SandboxID, rows)
+	a.out.notef("deleted sandbox %s and %s", d.SandboxID, count(rows, "event"))
 	return nil
 }

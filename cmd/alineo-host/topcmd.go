@@ -188,7 +188,7 @@ func (l *looker) watchTop(ctx context.Context, interval time.Duration) (err erro
 		if err := page.printTop(rows, more); err != nil {
 			return err
 		}
-		screen := fmt.Sprintf("%s, %d sandboxes (Ctrl-C ends)\n\n%s", time.Now().Format(time.TimeOnly), len(rows), table.String())
+		screen := fmt.Sprintf("%s, %s (Ctrl-C ends)\n\n%s", time.Now().Format(time.TimeOnly), count(len(rows), "sandbox"), table.String())
 		if _, err := os.Stdout.WriteString(home + fitScreen(screen) + rest); err != nil {
 			return fmt.Errorf("writing output: %w", err)
 		}
