@@ -97,7 +97,7 @@ func (l *looker) describe(ctx context.Context, id string) (*connected, error) {
 	if found.State != opensandbox.StateRunning {
 		return found, nil
 	}
-	sb, err := l.client.Connect(ctx, box.ID, sandbox.ConnectOptions{Name: details.Name})
+	sb, err := l.client.Connect(ctx, box.ID, sandbox.ConnectOptions{Name: details.Name, LookOnly: true})
 	if err != nil {
 		return nil, l.a.connectHint(ctx, l.host, err, box.ID)
 	}

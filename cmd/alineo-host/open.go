@@ -121,7 +121,7 @@ func (a *app) lookAtTwo(ctx context.Context, one, other string, f func(_ context
 	})
 }
 
-// looker is a client whose handles can't write to a ledger, and so don't claim one.
+// looker is a client for commands that record nothing.
 type looker struct {
 	a      *app
 	host   *host.Host
@@ -130,22 +130,15 @@ type looker struct {
 }
 
 func (a *app) withLooker(ctx context.Context, f func(context.Context, *looker) error) error {
-	return a.withHost(ctx, func(ctx context.Context, h *host.Host) (err error) {
-		if _, err := a.sandboxes(ctx, h); err != nil {
+	return a.withHost(ctx, func(ctx context.Context, h *host.Host) error {
+		client, err := a.sandboxes(ctx, h)
+		if err != nil {
 			return err
 		}
 		wire, err := h.Wire(ctx)
 		if err != nil {
 			return err
 		}
-		closing := context.WithoutCancel(ctx)
-		writer := ledger.NewWriter(unclaimed{h.Store()}, ledger.WriterOptions{})
-		defer func() { err = errors.Join(err, writer.Close(closing)) }() // nothing is in it
-		client, err := sandbox.New(sandbox.Options{Wire: wire, Store: h.Store(), Ledger: writer})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, client.Close(closing)) }() // its handles were let go of
 		return f(ctx, &looker{a, h, wire, client})
 	})
 }
@@ -156,20 +149,9 @@ func (l *looker) open(ctx context.Context, id string) (*sandbox.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	sb, err := l.client.Connect(ctx, details.SandboxID, sandbox.ConnectOptions{Name: details.Name})
+	sb, err := l.client.Connect(ctx, details.SandboxID, sandbox.ConnectOptions{Name: details.Name, LookOnly: true})
 	if err != nil {
 		return nil, l.a.connectHint(ctx, l.host, err, details.SandboxID)
 	}
 	return sb, nil
 }
-
-var errLooking = errors.New("this command records nothing")
-
-// unclaimed is a ledger that nobody takes over and nobody writes to.
-type unclaimed struct{ store.Ledger }
-
-func (unclaimed) OpenLedger(context.Context, store.Key) (store.Head, error) {
-	return store.Head{LastStep: -1}, nil
-}
-
-func (unclaimed) Append(context.Context, *store.Batch) error { return errLooking }

@@ -14,7 +14,7 @@ import (
 // is neither stopped nor waited for.
 func (h *Handle) Checkpoint(ctx context.Context, name string) (string, error) {
 	const op = "making checkpoint"
-	if err := h.open(); err != nil {
+	if err := h.drives(); err != nil {
 		return "", h.fail(op, err)
 	}
 	snapshot, err := h.c.wire.CreateSnapshot(ctx, h.id, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -22,14 +23,18 @@ type ConnectOptions struct {
 	TeamID     string
 	// AllowPaused takes one that is paused, too; Unpause it before it is used.
 	AllowPaused bool
-	Shell       string // of its execs; default /bin/sh
-	Hooks       *Hooks
+	// LookOnly does not claim the sandbox's ledger: whoever drives it goes on doing so. The handle has
+	// files, ports, metrics and what else is not recorded; what would be recorded is ErrLookOnly. It takes
+	// no place under MaxConcurrency, and its Close is [Handle.Detach].
+	LookOnly bool
+	Shell    string // of its execs; default /bin/sh
+	Hooks    *Hooks
 }
 
 // Connect opens a handle on a sandbox that runs already, made by whomever. One that the server does
 // not know is opensandbox.ErrNotFound, and one that is not running opensandbox.ErrConflict. It writes
 // nothing; execs are numbered after the last one in the ledger, and nothing is replayed. Whoever
-// held the sandbox before can't write to its ledger any more.
+// held the sandbox before can't write to its ledger any more, unless LookOnly is set.
 //
 // The handle's Close deletes the sandbox; see [Handle.Detach] for leaving it.
 func (c *Client) Connect(ctx context.Context, sandboxID string, opts ConnectOptions) (*Handle, error) {
@@ -51,9 +56,11 @@ func (c *Client) Connect(ctx context.Context, sandboxID string, opts ConnectOpti
 	default:
 		return nil, fail(fmt.Errorf("%w: it is not running, but %s", opensandbox.ErrConflict, describe(box.Status)))
 	}
-	release, err := c.acquire(ctx)
-	if err != nil {
-		return nil, fail(err)
+	release := func() {}
+	if !opts.LookOnly {
+		if release, err = c.acquire(ctx); err != nil {
+			return nil, fail(err)
+		}
 	}
 	handle, err := c.adopt(ctx, box.ID, paused, opts, release)
 	if err != nil {
@@ -73,14 +80,16 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 			return nil, err
 		}
 	}
-	stream, err := c.opts.Ledger.Open(ctx, store.Key{Name: details.Name, SandboxID: id})
-	if err != nil {
-		return nil, err
-	}
 	l := &launch{
 		name: details.Name, shell: opts.Shell, hooks: opts.Hooks, resources: opts.Resources,
 		identity: identity{opts.RunID, opts.ResourceID, opts.TeamID}.or(identity{details.RunID, details.ResourceID, details.TeamID}),
-		after:    max(stream.LastStep(), 0),
+	}
+	var stream *ledger.Stream
+	if !opts.LookOnly {
+		if stream, err = c.opts.Ledger.Open(ctx, store.Key{Name: details.Name, SandboxID: id}); err != nil {
+			return nil, err
+		}
+		l.after = max(stream.LastStep(), 0)
 	}
 	handle := c.newHandle(l, id, stream, release)
 	handle.lifetime = c.opts.Lifetime

@@ -62,7 +62,7 @@ func (h *Handle) changeNetwork(
 	if err != nil {
 		return nil, h.fail(op, err)
 	}
-	if err := h.open(); err != nil {
+	if err := h.drives(); err != nil {
 		return nil, h.fail(op, err)
 	}
 	status, err := change(h.c.wire.Egress(h.id))

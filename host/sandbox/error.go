@@ -25,6 +25,8 @@ var (
 	ErrTruncated = errors.New("output was not kept in full")
 	// ErrPaused: the sandbox's processes are frozen. Unpause it first.
 	ErrPaused = errors.New("the sandbox is paused; unpause it first")
+	// ErrLookOnly: the handle was connected with LookOnly, and this would be recorded.
+	ErrLookOnly = errors.New("the handle only looks, and can't record anything; connect without LookOnly")
 	// ErrNoFork: the handle does not know the sandbox's resources, so none can be made like it. Connect
 	// with them.
 	ErrNoFork = errors.New("fork is not supported on this sandbox")

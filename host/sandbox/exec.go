@@ -109,7 +109,7 @@ func (h *Handle) begin(ctx context.Context, opts ExecOptions, w work) (*Exec, er
 	case <-ctx.Done():
 		return nil, h.fail(opExec, context.Cause(ctx))
 	}
-	if err := h.open(); err != nil {
+	if err := h.drives(); err != nil {
 		return nil, h.fail(opExec, err)
 	}
 	seq := h.seq + 1

@@ -110,7 +110,7 @@ func (h *Handle) mayFork(ctx context.Context, opts *ForkOptions) error {
 	if h.policy != nil && opts.NetworkPolicy == nil {
 		h.log.Warn("the fork of a sandbox with a network policy has an open network; ForkOptions.NetworkPolicy gives it one")
 	}
-	if err := h.open(); err != nil || !h.foreign {
+	if err := h.drives(); err != nil || !h.foreign {
 		return err
 	}
 	found, err := h.c.readControls(ctx, h.Key())

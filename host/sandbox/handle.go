@@ -32,7 +32,7 @@ type Handle struct {
 	shell     string
 	lifetime  time.Duration // that it is renewed to; 0: it does not expire
 	resources Resources
-	stream    *ledger.Stream
+	stream    *ledger.Stream // nil for a handle that only looks
 	execd     *opensandbox.Execd
 	hooks     *Hooks
 	replay    *replay
@@ -88,7 +88,7 @@ func (h *Handle) Name() string { return h.name }
 func (h *Handle) RunID() string { return h.identity.RunID }
 
 // Key returns where in the ledger it is.
-func (h *Handle) Key() store.Key { return h.stream.Key() }
+func (h *Handle) Key() store.Key { return store.Key{Name: h.name, SandboxID: h.id} }
 
 // Resources returns what it was given.
 func (h *Handle) Resources() Resources { return h.resources }
@@ -112,7 +112,7 @@ func (h *Handle) Emit(ctx context.Context, event string, payload any) error {
 			return h.fail(op, fmt.Errorf("%w: %w", ErrInvalid, err))
 		}
 	}
-	if err := h.open(); err != nil {
+	if err := h.drives(); err != nil {
 		return h.fail(op, err)
 	}
 	return h.fail(op, h.append(ctx, ledger.Event{Step: -1, Name: event, Payload: raw}))
@@ -129,8 +129,12 @@ func (h *Handle) Renew(ctx context.Context, at time.Time) (time.Time, error) {
 
 // Close ends what still runs, deletes the sandbox, and records that. It works when ctx is over,
 // takes a minute or so at most, and gives the place under MaxConcurrency back whatever happens. Only
-// the first call does something; the others wait for it and return the same.
+// the first call does something; the others wait for it and return the same. A handle that only looks
+// does not end the sandbox.
 func (h *Handle) Close(ctx context.Context) error {
+	if h.stream == nil {
+		return h.Detach(ctx)
+	}
 	h.closeOnce.Do(func() {
 		h.closeErr = h.fail("closing", h.close(context.WithoutCancel(ctx)))
 	})
@@ -236,6 +240,17 @@ func (h *Handle) open() error {
 		return fmt.Errorf("the handle is %w", ErrClosed)
 	case h.fenced != nil:
 		return h.fenced
+	}
+	return nil
+}
+
+// drives is open, for what is recorded.
+func (h *Handle) drives() error {
+	if err := h.open(); err != nil {
+		return err
+	}
+	if h.stream == nil {
+		return ErrLookOnly
 	}
 	return nil
 }

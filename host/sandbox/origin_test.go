@@ -339,3 +339,54 @@ func TestOriginsLeaveNothing(t *testing.T) {
 		must(t, h.Close(t.Context()))
 	}
 }
+
+// Who only looks takes nothing from whoever drives the sandbox.
+func TestLookOnly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 1 })
+	driver := r.create(sandbox.CreateOptions{Name: "job", NetworkPolicy: &opensandbox.NetworkPolicy{DefaultAction: "deny"}})
+	h, err := r.client.Connect(t.Context(), driver.ID(), sandbox.ConnectOptions{LookOnly: true, Resources: driver.Resources()})
+	must(t, err)
+	if h.Key() != driver.Key() {
+		t.Errorf("key %s", h.Key())
+	}
+	must(t, h.WriteFile(t.Context(), "/tmp/seen", []byte("x"), 0))
+	if _, err := h.Metrics(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.NetworkPolicy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	before := r.events(driver)
+	for what, do := range map[string]func() error{
+		"exec":       func() error { _, err := h.Exec(t.Context(), "true", sandbox.ExecOptions{}); return err },
+		"terminal":   func() error { _, err := h.Interactive(t.Context(), "true", sandbox.TerminalOptions{}); return err },
+		"code":       func() error { _, err := h.ExecCode(t.Context(), "1", sandbox.CodeOptions{}); return err },
+		"session":    func() error { _, err := h.CreateSession(t.Context(), ""); return err },
+		"emit":       func() error { return h.Emit(t.Context(), "mine", nil) },
+		"checkpoint": func() error { _, err := h.Checkpoint(t.Context(), "x"); return err },
+		"fork":       func() error { _, err := h.Fork(t.Context(), sandbox.ForkOptions{}); return err },
+		"forks":      func() error { _, err := h.ForkAll(t.Context(), 2, sandbox.ForkOptions{}); return err },
+		"pause":      func() error { return h.Pause(t.Context()) },
+		"unpause":    func() error { return h.Unpause(t.Context()) },
+		"rules": func() error {
+			_, err := h.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: "example.com"})
+			return err
+		},
+	} {
+		if err := do(); !errors.Is(err, sandbox.ErrLookOnly) && !errors.Is(err, sandbox.ErrLimit) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if got := r.run(driver, "cat /tmp/seen"); got.Stdout != "x\n" {
+		t.Errorf("got %+v", got)
+	}
+	must(t, h.Close(t.Context()))
+	if gone(t, driver.ID()) {
+		t.Error("the sandbox is gone")
+	}
+	if err := h.WriteFile(t.Context(), "/tmp/seen", nil, 0); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	r.wantEvents(driver, before+" exec.started:1 exec.completed:1")
+}

@@ -20,7 +20,11 @@ const (
 // meanwhile stands still, and the stream of its output may be lost; run it with ExecOptions.Background
 // when it must not.
 func (h *Handle) Pause(ctx context.Context) error {
-	if err := h.ready(); err != nil {
+	err := h.drives()
+	if err == nil {
+		err = h.ready()
+	}
+	if err != nil {
 		return h.fail(opPause, err)
 	}
 	if err := h.c.wire.PauseSandbox(ctx, h.id); err != nil {
@@ -38,7 +42,7 @@ func (h *Handle) Pause(ctx context.Context) error {
 
 // Unpause lets a paused sandbox go on, waits until it answers, and records it.
 func (h *Handle) Unpause(ctx context.Context) error {
-	if err := h.open(); err != nil {
+	if err := h.drives(); err != nil {
 		return h.fail(opUnpause, err)
 	}
 	if err := h.c.wire.ResumeSandbox(ctx, h.id); err != nil {

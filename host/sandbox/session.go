@@ -30,6 +30,9 @@ type SessionOptions struct {
 // CreateSession makes a session; cwd is made when it is missing. It is not recorded.
 func (h *Handle) CreateSession(ctx context.Context, cwd string) (*Session, error) {
 	const op = "creating session"
+	if err := h.drives(); err != nil {
+		return nil, h.fail(op, err)
+	}
 	if err := h.ready(); err != nil {
 		return nil, h.fail(op, err)
 	}
