@@ -33,14 +33,7 @@ func (m *BatchRead) Unmarshal(src []byte) error {
 func (m *BatchRows) AppendTo(dst []byte) []byte {
 	dst = appendBytes(dst, 1, m.Table)
 	dst = appendUint(dst, 2, m.Next)
-	if len(m.Cut) == 0 {
-		return dst
-	}
-	dst, body := begin(dst, 3)
-	for _, v := range m.Cut {
-		dst = appendVarint(dst, v)
-	}
-	return end(dst, body)
+	return appendPacked(dst, 3, m.Cut)
 }
 
 // Unmarshal implements Message.
@@ -54,25 +47,14 @@ func (m *BatchRows) Unmarshal(src []byte) error {
 		case 2<<3 | wireVarint:
 			m.Next = r.varint()
 		case 3<<3 | wireBytes:
-			m.cut(&r)
+			m.Cut = r.packed(m.Cut)
 		case 3<<3 | wireVarint:
-			if r.room(len(m.Cut)) {
-				m.Cut = append(m.Cut, r.varint())
-			}
+			m.Cut = r.number(m.Cut)
 		default:
 			r.skip()
 		}
 	}
 	return r.err
-}
-
-// cut reads the packed form of Cut.
-func (m *BatchRows) cut(r *reader) {
-	packed := reader{src: r.bytes(), subject: "BatchRows.cut"}
-	for packed.at < len(packed.src) && packed.room(len(m.Cut)) {
-		m.Cut = append(m.Cut, packed.varint())
-	}
-	r.nested(packed.err)
 }
 
 // AppendTo implements Message.

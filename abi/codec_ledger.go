@@ -29,9 +29,7 @@ func (m *SandboxKey) merge(src []byte) error {
 
 // appendKey writes a key as field 1, which it is of every request that has one.
 func appendKey(dst []byte, key *SandboxKey) []byte {
-	start := len(dst)
-	dst, body := begin(dst, 1)
-	return endNonEmpty(key.AppendTo(dst), start, body)
+	return appendNested(dst, 1, key)
 }
 
 // AppendTo implements Message.

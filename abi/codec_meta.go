@@ -120,7 +120,8 @@ func (m *Manifest) Unmarshal(src []byte) error {
 func (m *Want) AppendTo(dst []byte) []byte {
 	dst = appendString(dst, 1, m.Name)
 	dst = appendString(dst, 2, m.Resource)
-	return appendString(dst, 3, m.Reason)
+	dst = appendString(dst, 3, m.Reason)
+	return appendBool(dst, 4, m.Optional)
 }
 
 // Unmarshal implements Message.
@@ -135,6 +136,8 @@ func (m *Want) Unmarshal(src []byte) error {
 			m.Resource = r.string()
 		case 3<<3 | wireBytes:
 			m.Reason = r.string()
+		case 4<<3 | wireVarint:
+			m.Optional = r.bool()
 		default:
 			r.skip()
 		}

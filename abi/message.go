@@ -42,6 +42,7 @@ type Want struct {
 	Name     string // "sql", "http", …
 	Resource string // what of it: for sql the name of a database
 	Reason   string // shown to the operator
+	Optional bool   // the guest does without when it is not granted
 }
 
 // ConfigureRequest hands a guest its configuration.

@@ -52,6 +52,12 @@ const (
 	OpEnvironmentSave   Op = 0x21
 	OpEnvironmentDelete Op = 0x22
 	OpEnvironmentList   Op = 0x23
+
+	OpBrokerSet          Op = 0x70
+	OpBrokerPatch        Op = 0x71
+	OpBrokerRemove       Op = 0x72
+	OpBrokerListBindings Op = 0x73
+	OpBrokerResolve      Op = 0x74
 )
 
 // Operations of the host, by capability.
@@ -59,6 +65,11 @@ const (
 	OpSQLExec   Op = 0x1000
 	OpBatchRead Op = 0x1010
 	OpBatchCell Op = 0x1011
+
+	OpHTTPSend Op = 0x1020
+
+	OpSecretGet  Op = 0x1030
+	OpSecretKeep Op = 0x1031
 )
 
 var opNames = [...]struct {
@@ -88,9 +99,17 @@ var opNames = [...]struct {
 	{OpEnvironmentSave, "environment.save"},
 	{OpEnvironmentDelete, "environment.delete"},
 	{OpEnvironmentList, "environment.list"},
+	{OpBrokerSet, "broker.set"},
+	{OpBrokerPatch, "broker.patch"},
+	{OpBrokerRemove, "broker.remove"},
+	{OpBrokerListBindings, "broker.list_bindings"},
+	{OpBrokerResolve, "broker.resolve"},
 	{OpSQLExec, "sql.exec"},
 	{OpBatchRead, "batch.read"},
 	{OpBatchCell, "batch.cell"},
+	{OpHTTPSend, "http.send"},
+	{OpSecretGet, "secret.get"},
+	{OpSecretKeep, "secret.keep"},
 }
 
 // String returns the operation's name in ABI.md, or its number in hex.

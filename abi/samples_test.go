@@ -17,6 +17,10 @@ const nasty = "Zürich\x00 日本語 🦀 \"quoted\"\n"
 
 // samples covers every message: empty, typical and at its limits.
 func samples() []sample {
+	return append(ledgerSamples(), brokerSamples()...)
+}
+
+func ledgerSamples() []sample {
 	long := strings.Repeat("x", 300)
 	key := abi.SandboxKey{Name: "build", SandboxID: "sb-1"}
 	return []sample{
@@ -29,6 +33,7 @@ func samples() []sample {
 		{"Error/limits", &abi.Error{Code: math.MaxInt32, Message: nasty, Retryable: true, Details: map[string]string{"": "", "b": nasty, "a": long}}},
 		{"Want/empty", &abi.Want{}},
 		{"Want/typical", &abi.Want{Name: "sql", Resource: "ledger", Reason: "stores the ledger"}},
+		{"Want/optional", &abi.Want{Name: "http", Reason: "asks a Vault", Optional: true}},
 		{"Manifest/empty", &abi.Manifest{}},
 		{"Manifest/typical", &abi.Manifest{
 			Name: "sqlite", Version: "1.2.3", Kinds: []string{"ledger", "runs"}, Optional: []string{"runs.claim"},

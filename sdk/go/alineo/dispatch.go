@@ -44,6 +44,14 @@ func (g *instance) group(op abi.Op, body []byte) []byte {
 			return frame
 		}
 	}
+	if p.Broker != nil {
+		if frame := g.broker(p.Broker, op, body); frame != nil {
+			return frame
+		}
+	}
+	if p.Resolver != nil && op == abi.OpBrokerResolve {
+		return serve(g, body, new(abi.BrokerResolveRequest), p.Resolver.ResolveCredential)
+	}
 	return g.fail(missing(op))
 }
 
@@ -112,6 +120,22 @@ func (g *instance) environments(e Environments, op abi.Op, body []byte) []byte {
 	case abi.OpEnvironmentList:
 		reply, err := e.ListEnvironments()
 		return answer(g, reply, err)
+	default:
+		return nil
+	}
+}
+
+// broker runs an operation of the broker group, nil when op is none.
+func (g *instance) broker(b Broker, op abi.Op, body []byte) []byte {
+	switch op {
+	case abi.OpBrokerSet:
+		return do(g, body, new(abi.BrokerSetRequest), b.SetCredential)
+	case abi.OpBrokerPatch:
+		return do(g, body, new(abi.BrokerPatchRequest), b.PatchCredential)
+	case abi.OpBrokerRemove:
+		return do(g, body, new(abi.BrokerRemoveRequest), b.RemoveCredential)
+	case abi.OpBrokerListBindings:
+		return serve(g, body, new(abi.BrokerListRequest), b.ListBindings)
 	default:
 		return nil
 	}

@@ -50,6 +50,11 @@
 // is best made once, as a [Program]. [Log] writes to the host's log,
 // and [Invoke] reaches operations that this package has no function for.
 //
+// [Send] sends an HTTP request to where [plugins.NAME.grant] or the running call allows. A [Secret] is a
+// value that stays on the host: [GrantedSecret] names one of [secrets], a broker's request carries one, a
+// reply's JSON may hold one ([abi.HTTPRequest.Extract]); [Secret.JSON] and its sisters say where in a
+// request the host fills it in, and [KeepSecret] keeps it for later calls.
+//
 // # One call at a time
 //
 // An instance serves one call, then the next. Requests, replies of the host and everything read from

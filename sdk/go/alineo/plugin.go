@@ -23,6 +23,11 @@ type Plugin struct {
 	// Maintenance is what the ledger offers those who operate it. Serve declares its operations as
 	// optional ones that the guest has.
 	Maintenance Maintenance
+	// Broker makes the guest one of kind "broker".
+	Broker Broker
+	// Resolver finds values for the broker's credentials. Serve declares it as an optional operation that
+	// the guest has.
+	Resolver Resolver
 }
 
 // Ledger stores entries. ABI.md says what each operation must do; every method answers one
@@ -61,14 +66,38 @@ type Environments interface {
 	ListEnvironments() (*abi.RowsReply, error)
 }
 
-// KindLedger is the kind of a plugin that has a Ledger, for Manifest.Kinds.
-const KindLedger = "ledger"
+// Broker hands credentials to where the requests of a sandbox leave it. Values
+// are secret handles: put them into requests with [Send], the guest never sees them. What is said of
+// [Ledger] about requests, errors and replies is so here too.
+type Broker interface {
+	SetCredential(req *abi.BrokerSetRequest) error
+	PatchCredential(req *abi.BrokerPatchRequest) error
+	RemoveCredential(req *abi.BrokerRemoveRequest) error
+	ListBindings(req *abi.BrokerListRequest) (*abi.BrokerListReply, error)
+}
+
+// Resolver finds the values of credentials where their sources say. A broker need not have it.
+type Resolver interface {
+	ResolveCredential(req *abi.BrokerResolveRequest) (*abi.BrokerResolveReply, error)
+}
+
+// Kinds of plugins, for Manifest.Kinds: that of one that has a Ledger, and of one that has a Broker.
+const (
+	KindLedger = "ledger"
+	KindBroker = "broker"
+)
 
 // Serve makes p what this guest is. Call it once, from init: the host runs a guest's init functions
 // before its first call, and never its main.
 func Serve(p Plugin) {
 	if p.Ledger != nil {
 		p.Manifest.Kinds = with(p.Manifest.Kinds, KindLedger)
+	}
+	if p.Broker != nil {
+		p.Manifest.Kinds = with(p.Manifest.Kinds, KindBroker)
+	}
+	if p.Resolver != nil {
+		p.Manifest.Optional = with(p.Manifest.Optional, abi.OpBrokerResolve.String())
 	}
 	if p.Maintenance != nil {
 		for op := abi.OpLedgerListHeads; op <= abi.OpLedgerStats; op++ {

@@ -2,13 +2,15 @@ package alineo
 
 import "github.com/alineo-labs/alineo-host/abi"
 
-// Unimplemented is a Ledger and a Maintenance that has no operation. Embed it to write a plugin step by step, or one
+// Unimplemented is a Ledger, a Maintenance, a Broker and a Resolver that has no operation. Embed it to write a plugin step by step, or one
 // whose store lacks some.
 type Unimplemented struct{}
 
 var (
 	_ Ledger      = Unimplemented{}
 	_ Maintenance = Unimplemented{}
+	_ Broker      = Unimplemented{}
+	_ Resolver    = Unimplemented{}
 )
 
 func missing(op abi.Op) error {
