@@ -172,7 +172,8 @@ func (m *RowsReply) AppendTo(dst []byte) []byte {
 	dst = appendUint(dst, 1, m.Rows)
 	dst = appendBytes(dst, 2, m.Table)
 	dst = appendBytes(dst, 3, m.Cursor)
-	return appendBool(dst, 4, m.More)
+	dst = appendBool(dst, 4, m.More)
+	return appendUint(dst, 5, uint64(m.Now))
 }
 
 // Unmarshal implements Message.
@@ -189,6 +190,8 @@ func (m *RowsReply) Unmarshal(src []byte) error {
 			m.Cursor = r.bytes()
 		case 4<<3 | wireVarint:
 			m.More = r.bool()
+		case 5<<3 | wireVarint:
+			m.Now = r.int64()
 		default:
 			r.skip()
 		}

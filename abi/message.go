@@ -148,6 +148,7 @@ type RowsReply struct {
 	Table  []byte
 	Cursor []byte // where the next page starts, opaque
 	More   bool
+	Now    int64 // the store's clock, Unix milliseconds, of operations that tell it
 }
 
 // Columns of the pages of OpLedgerRead and OpLedgerLastCheckpoint.

@@ -53,6 +53,35 @@ const (
 	OpEnvironmentDelete Op = 0x22
 	OpEnvironmentList   Op = 0x23
 
+	OpInstancesGet      Op = 0x30
+	OpInstancesPut      Op = 0x31
+	OpInstancesDelete   Op = 0x32
+	OpInstancesPutIf    Op = 0x33
+	OpInstancesDeleteIf Op = 0x34
+	OpInstancesList     Op = 0x35
+
+	OpRunsCreateOrGet     Op = 0x40
+	OpRunsPatch           Op = 0x41
+	OpRunsGet             Op = 0x42
+	OpRunsFindActive      Op = 0x43
+	OpRunsPatchIf         Op = 0x44
+	OpRunsClaim           Op = 0x45
+	OpRunsListByThread    Op = 0x46
+	OpRunsList            Op = 0x47
+	OpRunsListReclaimable Op = 0x48
+	OpRunsCountBySandbox  Op = 0x49
+	OpRunsSecret          Op = 0x4a
+	OpRunsDelete          Op = 0x4b
+
+	OpLogAppend   Op = 0x50
+	OpLogRead     Op = 0x51
+	OpLogClose    Op = 0x52
+	OpLogTruncate Op = 0x53
+
+	OpLocksTryAcquire Op = 0x60
+	OpLocksRenew      Op = 0x61
+	OpLocksRelease    Op = 0x62
+
 	OpBrokerSet          Op = 0x70
 	OpBrokerPatch        Op = 0x71
 	OpBrokerRemove       Op = 0x72
@@ -99,6 +128,31 @@ var opNames = [...]struct {
 	{OpEnvironmentSave, "environment.save"},
 	{OpEnvironmentDelete, "environment.delete"},
 	{OpEnvironmentList, "environment.list"},
+	{OpInstancesGet, "instances.get"},
+	{OpInstancesPut, "instances.put"},
+	{OpInstancesDelete, "instances.delete"},
+	{OpInstancesPutIf, "instances.put_if"},
+	{OpInstancesDeleteIf, "instances.delete_if"},
+	{OpInstancesList, "instances.list"},
+	{OpRunsCreateOrGet, "runs.create_or_get"},
+	{OpRunsPatch, "runs.patch"},
+	{OpRunsGet, "runs.get"},
+	{OpRunsFindActive, "runs.find_active"},
+	{OpRunsPatchIf, "runs.patch_if"},
+	{OpRunsClaim, "runs.claim"},
+	{OpRunsListByThread, "runs.list_by_thread"},
+	{OpRunsList, "runs.list"},
+	{OpRunsListReclaimable, "runs.list_reclaimable"},
+	{OpRunsCountBySandbox, "runs.count_by_sandbox"},
+	{OpRunsSecret, "runs.secret"},
+	{OpRunsDelete, "runs.delete"},
+	{OpLogAppend, "log.append"},
+	{OpLogRead, "log.read"},
+	{OpLogClose, "log.close"},
+	{OpLogTruncate, "log.truncate"},
+	{OpLocksTryAcquire, "locks.try_acquire"},
+	{OpLocksRenew, "locks.renew"},
+	{OpLocksRelease, "locks.release"},
 	{OpBrokerSet, "broker.set"},
 	{OpBrokerPatch, "broker.patch"},
 	{OpBrokerRemove, "broker.remove"},
@@ -120,4 +174,18 @@ func (o Op) String() string {
 		}
 	}
 	return "0x" + strconv.FormatUint(uint64(o), 16)
+}
+
+// Optional says whether a guest that has an operation's group may lack the operation itself, and so
+// names it in its manifest when it has it.
+func (o Op) Optional() bool {
+	switch {
+	case o >= OpLedgerListHeads && o <= OpLedgerStats,
+		o >= OpInstancesPutIf && o <= OpInstancesList,
+		o >= OpRunsPatchIf && o <= OpRunsDelete,
+		o == OpLogTruncate, o == OpBrokerResolve:
+		return true
+	default:
+		return false
+	}
 }

@@ -23,7 +23,7 @@ func samples() []sample {
 func ledgerSamples() []sample {
 	long := strings.Repeat("x", 300)
 	key := abi.SandboxKey{Name: "build", SandboxID: "sb-1"}
-	return []sample{
+	return append(storeSamples(), []sample{
 		{"Empty/empty", &abi.Empty{}},
 		{"Request/empty", &abi.Request{}},
 		{"Request/typical", &abi.Request{CallID: 7, DeadlineMS: 5000, Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Body: []byte("ping")}},
@@ -83,6 +83,7 @@ func ledgerSamples() []sample {
 		{"RowsReply/empty", &abi.RowsReply{}},
 		{"RowsReply/handle", &abi.RowsReply{Rows: 3, Cursor: []byte{0xff, 0}, More: true}},
 		{"RowsReply/table", &abi.RowsReply{Table: tables()[2].wire}},
+		{"RowsReply/now", &abi.RowsReply{Rows: 3, Now: 1764432000123}},
 		{"LastCheckpointRequest/empty", &abi.LastCheckpointRequest{}},
 		{"LastCheckpointRequest/typical", &abi.LastCheckpointRequest{Key: key, Tag: "ready"}},
 		{"SandboxRequest/empty", &abi.SandboxRequest{}},
@@ -147,7 +148,7 @@ func ledgerSamples() []sample {
 		{"BatchCell/typical", &abi.BatchCell{Handle: 1, Row: 128, Column: 6, Offset: 1 << 20, Length: 1 << 16}},
 		{"BatchBytes/empty", &abi.BatchBytes{}},
 		{"BatchBytes/typical", &abi.BatchBytes{Data: []byte("part"), Total: 1 << 26}},
-	}
+	}...)
 }
 
 func fill(n int, b byte) []byte {

@@ -21,7 +21,8 @@ import (
 var compileSchema = sync.OnceValues(func() (map[string]protoreflect.MessageDescriptor, error) {
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{"."}}}
 	files, err := compiler.Compile(context.Background(),
-		"alineo/v1/common.proto", "alineo/v1/meta.proto", "alineo/v1/ledger.proto", "alineo/v1/broker.proto", "alineo/v1/host.proto")
+		"alineo/v1/common.proto", "alineo/v1/meta.proto", "alineo/v1/ledger.proto", "alineo/v1/runs.proto", "alineo/v1/broker.proto",
+		"alineo/v1/host.proto")
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +56,10 @@ func allMessages() []abi.Message {
 		&abi.DeleteReply{}, &abi.EnvironmentRequest{}, &abi.Environment{}, &abi.SQLExec{}, &abi.SQLStep{}, &abi.SQLParam{},
 		&abi.SQLExecReply{}, &abi.SQLStepResult{}, &abi.BatchRead{}, &abi.BatchRows{}, &abi.BatchCell{}, &abi.BatchBytes{},
 		&abi.PageRequest{}, &abi.SandboxPageRequest{}, &abi.Usage{}, &abi.Stats{},
+		&abi.KeyRequest{}, &abi.Applied{}, &abi.Instance{}, &abi.InstancePutIf{}, &abi.InstanceDeleteIf{}, &abi.InstanceListRequest{},
+		&abi.RunCreate{}, &abi.RunPatch{}, &abi.RunReply{}, &abi.RunListRequest{}, &abi.ReclaimRequest{}, &abi.SandboxCountRequest{},
+		&abi.Count{}, &abi.RunSecret{}, &abi.LogAppendRequest{}, &abi.LogTail{}, &abi.LogReadRequest{}, &abi.LogPage{},
+		&abi.LockRequest{}, &abi.LockReply{}, &abi.LeaseRequest{},
 		&abi.Source{}, &abi.Binding{}, &abi.AuthHeader{}, &abi.Substitution{}, &abi.NamedBinding{}, &abi.BrokerSetRequest{},
 		&abi.BrokerPatchRequest{}, &abi.BrokerRemoveRequest{}, &abi.BrokerListRequest{}, &abi.BrokerListReply{},
 		&abi.BrokerResolveRequest{}, &abi.BrokerResolveReply{}, &abi.HTTPRequest{}, &abi.HTTPHeader{}, &abi.HTTPPart{},

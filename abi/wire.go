@@ -246,6 +246,33 @@ func appendOptional(dst []byte, field uint32, v *uint64) []byte {
 	return appendVarint(appendTag(dst, field, wireVarint), *v)
 }
 
+// appendOptionalInt is appendOptional for an int64.
+func appendOptionalInt(dst []byte, field uint32, v *int64) []byte {
+	if v == nil {
+		return dst
+	}
+	return appendVarint(appendTag(dst, field, wireVarint), uint64(*v))
+}
+
+// appendOptionalBool writes a bool that tells false from absent.
+func appendOptionalBool(dst []byte, field uint32, v *bool) []byte {
+	if v == nil {
+		return dst
+	}
+	if *v {
+		return append(appendTag(dst, field, wireVarint), 1)
+	}
+	return append(appendTag(dst, field, wireVarint), 0)
+}
+
+// appendOptionalString writes a string that tells empty from absent.
+func appendOptionalString(dst []byte, field uint32, v *string) []byte {
+	if v == nil {
+		return dst
+	}
+	return appendElement(dst, field, *v)
+}
+
 func appendBytes(dst []byte, field uint32, v []byte) []byte {
 	if len(v) == 0 {
 		return dst

@@ -1,6 +1,10 @@
 package alineo
 
-import "github.com/alineo-labs/alineo-host/abi"
+import (
+	"slices"
+
+	"github.com/alineo-labs/alineo-host/abi"
+)
 
 // dispatch runs one operation and returns its frame.
 func (g *instance) dispatch(op abi.Op, body []byte) []byte {
@@ -41,6 +45,11 @@ func (g *instance) group(op abi.Op, body []byte) []byte {
 	}
 	if p.Maintenance != nil {
 		if frame := g.maintenance(p.Maintenance, op, body); frame != nil {
+			return frame
+		}
+	}
+	if !op.Optional() || slices.Contains(p.Optional, op) {
+		if frame := g.stores(op, body); frame != nil {
 			return frame
 		}
 	}

@@ -23,6 +23,15 @@ type Plugin struct {
 	// Maintenance is what the ledger offers those who operate it. Serve declares its operations as
 	// optional ones that the guest has.
 	Maintenance Maintenance
+	// Instances, Runs, RunLog and Locks make the guest one of these kinds: they are what durable runs are
+	// kept in.
+	Instances Instances
+	Runs      Runs
+	RunLog    RunLog
+	Locks     Locks
+	// Optional are those of their optional operations that the plugin has. Any other is answered
+	// "unsupported", whatever its method does.
+	Optional []abi.Op
 	// Broker makes the guest one of kind "broker".
 	Broker Broker
 	// Resolver finds values for the broker's credentials. Serve declares it as an optional operation that
@@ -103,6 +112,17 @@ func Serve(p Plugin) {
 		for op := abi.OpLedgerListHeads; op <= abi.OpLedgerStats; op++ {
 			p.Manifest.Optional = with(p.Manifest.Optional, op.String())
 		}
+	}
+	for _, store := range [...]struct {
+		kind string
+		has  bool
+	}{{KindInstances, p.Instances != nil}, {KindRuns, p.Runs != nil}, {KindLog, p.RunLog != nil}, {KindLocks, p.Locks != nil}} {
+		if store.has {
+			p.Manifest.Kinds = with(p.Manifest.Kinds, store.kind)
+		}
+	}
+	for _, op := range p.Optional {
+		p.Manifest.Optional = with(p.Manifest.Optional, op.String())
 	}
 	guest.plugin, guest.served = p, true
 }
