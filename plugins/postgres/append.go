@@ -66,7 +66,7 @@ func (l *ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 	}
 	err := l.store.Do(req.Segments, req.Entries)
 	if err == nil {
-		return &abi.LedgerAppendReply{}, nil
+		return nil, nil //nolint:nilnil // the empty reply
 	}
 	var failed *abi.Error
 	if !errors.As(err, &failed) {

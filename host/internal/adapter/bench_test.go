@@ -91,7 +91,8 @@ type turns struct {
 	node      *node  // another program
 	bare      bool
 	batch     *batch
-	cpu, wall []float64 // ns an append
+	cpu, wall []float64 // ns an append, turn after turn
+	each      []float64 // ns, of every append
 }
 
 func (t *turns) take(b *testing.B, n, count int) {
@@ -100,9 +101,13 @@ func (t *turns) take(b *testing.B, n, count int) {
 		return
 	}
 	began, start := time.Now(), cpuTime(b)
+	last := began
 	for range count {
 		t.batch.next()
 		t.way.append(&t.batch.segment)
+		now := time.Now()
+		t.each = append(t.each, float64(now.Sub(last)))
+		last = now
 	}
 	t.cpu = append(t.cpu, float64(cpuTime(b)-start)/float64(count))
 	t.wall = append(t.wall, float64(time.Since(began))/float64(count))
@@ -111,7 +116,8 @@ func (t *turns) take(b *testing.B, n, count int) {
 // BenchmarkAppend appends the same batches through the WebAssembly plugin and in other ways, in turns,
 // and reports how they stand: "of-X" is X's time divided by the plugin's, the median over the turns of
 // one run, so that 1 is as fast and more is faster. -cpu is the process's CPU time, which
-// neighbours and the disk disturb least; -wall is what a user waits for.
+// neighbours and the disk disturb least; -wall is what a user waits for. -each compares the median single
+// append of one with that of the other, by the clock: most of them no neighbour has disturbed.
 //
 //   - native: modernc's C interface, 32 rows an insert, and the same statements as the plugin's
 //   - bare: the same, but nothing except the events: no head, no segment
@@ -151,7 +157,7 @@ func benchAppend(b *testing.B, synchronous string, n int) {
 	for _, t := range all {
 		t.batch = newBatch(n)
 	}
-	slice := max(4, 512/n)
+	slice := max(8, 2048/n)
 	if n == 1 && synchronous == "full" {
 		slice = 64
 	}
@@ -164,7 +170,7 @@ func benchAppend(b *testing.B, synchronous string, n int) {
 	}
 	run(slice) // opens, prepares
 	for _, t := range all {
-		t.cpu, t.wall = nil, nil
+		t.cpu, t.wall, t.each = nil, nil, nil
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += slice {
@@ -178,6 +184,7 @@ func benchAppend(b *testing.B, synchronous string, n int) {
 		b.ReportMetric(ratio(other.wall, mine.wall), "of-"+other.name+"-wall")
 		if other.node == nil {
 			b.ReportMetric(ratio(other.cpu, mine.cpu), "of-"+other.name+"-cpu")
+			b.ReportMetric(median(other.each)/median(mine.each), "of-"+other.name+"-each")
 		}
 	}
 }

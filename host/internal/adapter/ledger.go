@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
@@ -19,7 +20,8 @@ type Guest interface {
 
 // Ledger is a guest as a store. It is safe for concurrent use.
 type Ledger struct {
-	guest Guest
+	guest   Guest
+	appends sync.Pool // of *appending
 }
 
 var _ store.Ledger = (*Ledger)(nil)
@@ -49,20 +51,33 @@ func (l *Ledger) OpenLedger(ctx context.Context, key store.Key) (store.Head, err
 
 // Append writes a batch, all or nothing.
 func (l *Ledger) Append(ctx context.Context, batch *store.Batch) error {
-	rows := newBatchRows(batch)
-	if len(rows.entries) == 0 {
+	a, ok := l.appends.Get().(*appending)
+	if !ok {
+		a = new(appending)
+	}
+	a.rows.set(batch)
+	if len(a.rows.entries) == 0 {
 		return nil
 	}
-	var call capability.Call
-	var reply abi.LedgerAppendReply
-	req := abi.LedgerAppendRequest{
-		Entries: call.Put((*entryRows)(rows)), Segments: call.Put((*segmentRows)(rows)),
-		EntryCount: uint64(len(rows.entries)), SegmentCount: uint64(len(batch.Segments)), Size: rows.size,
+	a.req = abi.LedgerAppendRequest{
+		Entries: a.call.Put((*entryRows)(&a.rows)), Segments: a.call.Put((*segmentRows)(&a.rows)),
+		EntryCount: uint64(len(a.rows.entries)), SegmentCount: uint64(len(batch.Segments)), Size: a.rows.size,
 	}
-	if err := l.guest.Call(ctx, abi.OpLedgerAppend, &req, &call, &reply); err != nil {
-		return fmt.Errorf("appending %d entries: %w", len(rows.entries), rows.mapAppendError(err))
+	if err := l.guest.Call(ctx, abi.OpLedgerAppend, &a.req, &a.call, &a.reply); err != nil {
+		return fmt.Errorf("appending %d entries: %w", len(a.rows.entries), a.rows.mapAppendError(err))
 	}
+	a.rows.reset()
+	a.call = capability.Call{}
+	l.appends.Put(a) // not after a failure: a driver may hold its rows for longer
 	return nil
+}
+
+// appending is what one Append needs beside the batch.
+type appending struct {
+	rows  batchRows
+	call  capability.Call
+	req   abi.LedgerAppendRequest
+	reply abi.LedgerAppendReply
 }
 
 // Read returns a page of one sandbox's entries.

@@ -22,21 +22,23 @@ type flatEntry struct {
 	segment int
 }
 
-func newBatchRows(batch *store.Batch) *batchRows {
-	n := 0
-	for i := range batch.Segments {
-		n += len(batch.Segments[i].Entries)
-	}
-	rows := &batchRows{batch: batch, entries: make([]flatEntry, 0, n), ends: make([]int, len(batch.Segments))}
+// set shows another batch.
+func (r *batchRows) set(batch *store.Batch) {
+	r.batch = batch
 	for s := range batch.Segments {
 		entries := batch.Segments[s].Entries
 		for e := range entries {
-			rows.entries = append(rows.entries, flatEntry{entry: &entries[e], segment: s})
-			rows.size += uint64(len(entries[e].Event) + len(entries[e].Payload))
+			r.entries = append(r.entries, flatEntry{entry: &entries[e], segment: s})
+			r.size += uint64(len(entries[e].Event) + len(entries[e].Payload))
 		}
-		rows.ends[s] = len(rows.entries)
+		r.ends = append(r.ends, len(r.entries))
 	}
-	return rows
+}
+
+// reset lets go of the batch and keeps the memory.
+func (r *batchRows) reset() {
+	clear(r.entries)
+	*r = batchRows{entries: r.entries[:0], ends: r.ends[:0]}
 }
 
 // locate returns the segment of the batch's nth entry and the entry's index in it.

@@ -98,7 +98,7 @@ func TestRenumber(t *testing.T) {
 	}
 }
 
-// The same for what the guest does when it is asked for a buffer.
+// The same for what the guest does when it is asked for a buffer, as it is for a larger request.
 func TestBufferHazards(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -123,7 +123,11 @@ func TestBufferHazards(t *testing.T) {
 			if err := p.Call(t.Context(), c.prime, nil, nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			err := p.Call(t.Context(), opHarmless, nil, nil, nil)
+			if err := p.Call(t.Context(), opHarmless, nil, nil, nil); err != nil {
+				t.Fatalf("a request that fits: %v", err) // the guest is not asked
+			}
+			larger := text(strings.Repeat("x", echoSize))
+			err := p.Call(t.Context(), opHarmless, &larger, nil, nil)
 			if c.broken {
 				expect(t, err, c.kind, opHarmless, c.want)
 			} else if err != nil {

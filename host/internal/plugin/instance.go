@@ -39,6 +39,8 @@ type instance struct {
 	frame    []byte       // scratch
 	stack    [2]uint64    // parameters and results of the guest's functions
 	pages    uint32       // of memory, after the last call
+	request  uint32       // where the guest's request buffer is, and its size, 0 before it was asked for
+	room     uint32
 }
 
 // start makes an instance and runs its start functions. The deadline is counted from began.
@@ -180,13 +182,9 @@ func (i *instance) exchange(c *callContext) ([]byte, *Error) {
 	p := i.plugin
 	i.response, i.pending = i.response[:0], false
 	size := uint32(len(i.frame))
-	i.stack[0] = uint64(size)
-	if err := i.buffer.CallWithStack(c, i.stack[:1]); err != nil {
-		return nil, i.failed(c, KindTrap, abi.ExportBuffer, err)
-	}
-	ptr := uint32(i.stack[0])
-	if ptr == 0 {
-		return nil, p.fail(c.op, KindProtocol, true, fmt.Errorf("%s returned no buffer for %d bytes", abi.ExportBuffer, size))
+	ptr, failure := i.requestBuffer(c, size)
+	if failure != nil {
+		return nil, failure
 	}
 	if !i.memory.Write(ptr, i.frame) {
 		return nil, p.fail(c.op, KindProtocol, true, outside("request buffer", ptr, size, i.memory))
@@ -208,6 +206,27 @@ func (i *instance) exchange(c *callContext) ([]byte, *Error) {
 		return nil, p.fail(c.op, KindProtocol, true, outside("response", ptr, size, i.memory))
 	}
 	return frame, nil
+}
+
+// keepRequest is the largest request buffer that is used again without asking the guest, bytes. One that
+// had to grow for a larger request is asked for each time, so that the guest can give it back.
+const keepRequest = 64 << 10
+
+// requestBuffer returns where the guest wants its request. A trip into the guest takes about a
+// microsecond, so it is asked when the last buffer is too small.
+func (i *instance) requestBuffer(c *callContext, size uint32) (uint32, *Error) {
+	if size <= i.room && i.room <= keepRequest {
+		return i.request, nil
+	}
+	i.stack[0] = uint64(size)
+	if err := i.buffer.CallWithStack(c, i.stack[:1]); err != nil {
+		return 0, i.failed(c, KindTrap, abi.ExportBuffer, err)
+	}
+	i.request, i.room = uint32(i.stack[0]), size
+	if i.request == 0 {
+		return 0, i.plugin.fail(c.op, KindProtocol, true, fmt.Errorf("%s returned no buffer for %d bytes", abi.ExportBuffer, size))
+	}
+	return i.request, nil
 }
 
 // startFunction is where a guest crashes whose module has one.

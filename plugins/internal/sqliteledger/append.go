@@ -88,7 +88,7 @@ func (l *Ledger) Append(req *abi.LedgerAppendRequest) (*abi.LedgerAppendReply, e
 	}
 	err := l.store.Do(req.Segments, req.Entries)
 	if err == nil {
-		return &abi.LedgerAppendReply{}, nil
+		return nil, nil //nolint:nilnil // the empty reply
 	}
 	insert := stepInsert
 	_, err = l.tables.checked(nil, err)

@@ -10,6 +10,11 @@ import (
 func (g *instance) dispatch(op abi.Op, body []byte) []byte {
 	p := &g.plugin
 	switch op {
+	case abi.OpLedgerAppend:
+		if p.Ledger == nil {
+			return g.fail(missing(op))
+		}
+		return g.appendBatch(p.Ledger, body)
 	case abi.OpDescribe:
 		return g.ok(&p.Manifest)
 	case abi.OpConfigure:
@@ -71,14 +76,27 @@ func (g *instance) configure(body []byte) []byte {
 	return serve(g, body, new(abi.ConfigureRequest), g.plugin.Configure)
 }
 
-// ledger runs an operation of the ledger group, nil when op is none.
+// appendBatch is serve for the operation that is called most: it allocates nothing.
+func (g *instance) appendBatch(l Ledger, body []byte) []byte {
+	if err := g.append.Unmarshal(body); err != nil {
+		return g.fail(invalid(err))
+	}
+	reply, err := l.Append(&g.append)
+	if err != nil {
+		return g.fail(err)
+	}
+	g.out = append(g.out[:0], abi.FrameOK)
+	if reply != nil {
+		g.out = reply.AppendTo(g.out)
+	}
+	return g.out
+}
+
+// ledger runs an operation of the ledger group but appending, nil when op is none.
 func (g *instance) ledger(l Ledger, op abi.Op, body []byte) []byte {
 	switch op {
 	case abi.OpLedgerOpen:
 		return serve(g, body, new(abi.LedgerOpenRequest), l.Open)
-	case abi.OpLedgerAppend:
-		g.append = abi.LedgerAppendRequest{} // one for all calls: it is what is asked most
-		return serve(g, body, &g.append, l.Append)
 	case abi.OpLedgerRead:
 		return serve(g, body, new(abi.LedgerReadRequest), l.Read)
 	case abi.OpLedgerLastCheckpoint:

@@ -63,16 +63,37 @@ func (g *instance) invoke(op abi.Op, req abi.Message) ([]byte, error) {
 // ask is invoke for a request that is encoded already.
 func (g *instance) ask(op abi.Op, request []byte) ([]byte, error) {
 	status, size := g.platform.call(op, request)
+	body := g.fetch(size)
+	if status == abi.CodeOK {
+		return body, nil
+	}
+	return nil, failed(op, body)
+}
+
+// tell is ask for when an answer is of interest only if it is an error. What is left with the host costs
+// no trip there.
+func (g *instance) tell(op abi.Op, request []byte) error {
+	status, size := g.platform.call(op, request)
+	if status == abi.CodeOK {
+		return nil
+	}
+	return failed(op, g.fetch(size))
+}
+
+// fetch takes the host's answer of so many bytes.
+func (g *instance) fetch(size int) []byte {
 	body := g.answers.take(size)
 	if size > 0 {
 		g.take(body)
 	}
-	if status == abi.CodeOK {
-		return body, nil
-	}
+	return body
+}
+
+// failed reads an error of the host.
+func failed(op abi.Op, body []byte) error {
 	e, err := abi.ParseError(body)
 	if err != nil {
-		return nil, garbled(op, err)
+		return garbled(op, err)
 	}
 	// Errors tend to outlive the call that they are about.
 	e.Message = strings.Clone(e.Message)
@@ -81,5 +102,5 @@ func (g *instance) ask(op abi.Op, request []byte) ([]byte, error) {
 		details[strings.Clone(k)] = strings.Clone(v)
 	}
 	e.Details = details
-	return nil, e
+	return e
 }
