@@ -156,7 +156,7 @@ func (w *wrong) after(req *abi.LedgerAppendRequest, segments []segment, reply *a
 	if err != nil {
 		return nil, err
 	}
-	if reply.Already {
+	if reply != nil && reply.Already {
 		return w.afterRetry(req, segments, reply)
 	}
 	for i, s := range segments {
