@@ -17,6 +17,13 @@
 //		// says which credential, of which sandbox, and why
 //	}
 //
+// A [Redactor] keeps values that are known out of whatever is written: whole texts, JSON, errors, log
+// lines, and, with a [Flow], text that comes in pieces:
+//
+//	known := credential.NewRedactor()
+//	forget := known.Add(credential.NewSecret(value))
+//	fmt.Println(known.Text("the token is " + value)) // the token is [redacted]
+//
 // The JSON of bindings and sources is the reference's where that can say it; see [Binding.MarshalJSON].
 //
 // imports: nothing of ours.

@@ -16,6 +16,9 @@
 // beyond that Append and Enqueue block. A commit belongs to no caller: who gives up waiting stops
 // waiting, and the entry is written all the same.
 //
+// Values of credentials are taken out of every entry as it is accepted: those that the writer's
+// [credential.Redactor] knows then, in whatever form they are in a string of the payload.
+//
 // What a failure means:
 //
 //   - store.ErrInvalid: this entry is refused, by the writer or the store; others go on.
@@ -43,5 +46,5 @@
 // a changed head would hide. [Prune] removes whole sandboxes by age, number or size, and [CollectStats]
 // says what there is. They need a store that is a store.Maintenance too. docs/ledger.md has the formats.
 //
-// imports: host/store.
+// imports: host/store, host/credential.
 package ledger

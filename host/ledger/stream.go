@@ -98,6 +98,9 @@ func (s *Stream) Enqueue(ctx context.Context, ev Event) (*Ticket, error) {
 
 func (s *Stream) enqueue(ctx context.Context, ev Event, ticket *Ticket, asks bool) error {
 	now := s.w.opts.Now().UnixMilli()
+	if s.w.Redacts() && s.w.Redactor().Active() {
+		ev = s.w.redacted(ev)
+	}
 	if err := ctx.Err(); err != nil {
 		return s.wrap(err)
 	}
@@ -113,6 +116,19 @@ func (s *Stream) enqueue(ctx context.Context, ev Event, ticket *Ticket, asks boo
 		return s.wrap(err)
 	}
 	return nil
+}
+
+// redacted returns an event without the values of credentials. It is the one way into the ledger, so
+// none can be forgotten; what is split over several events is for those to find who make them.
+func (w *Writer) redacted(ev Event) Event {
+	own := store.Reserved(store.CurrentName(ev.Name))
+	if !own {
+		ev.Name = w.Redactor().Text(ev.Name)
+	}
+	if ev.Payload != nil {
+		ev.Payload = w.Redactor().JSON(ev.Payload, own)
+	}
+	return ev
 }
 
 func (s *Stream) wrap(err error) error { return fmt.Errorf("appending to %s: %w", s.key, err) }

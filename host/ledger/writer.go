@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -26,6 +27,12 @@ type WriterOptions struct {
 	MaxBackoff      time.Duration // 1 s
 	Logger          hclog.Logger  // none
 	Now             func() time.Time
+
+	// Redactor takes the values that it knows out of every entry before anything else is done with it.
+	// Nil: one of the writer's own, see [Writer.Redactor].
+	Redactor *credential.Redactor
+	// KeepSecrets writes entries as they come.
+	KeepSecrets bool
 }
 
 func (o *WriterOptions) setDefaults() {
@@ -41,6 +48,9 @@ func (o *WriterOptions) setDefaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Redactor == nil {
+		o.Redactor = credential.NewRedactor()
 	}
 }
 
@@ -80,11 +90,21 @@ func NewWriter(st store.Ledger, opts WriterOptions) *Writer {
 	return w
 }
 
+// Redactor returns what takes known values out of entries. Values that are added to it are in nothing
+// that is appended afterwards.
+func (w *Writer) Redactor() *credential.Redactor { return w.opts.Redactor }
+
+// Redacts reports whether it does.
+func (w *Writer) Redacts() bool { return !w.opts.KeepSecrets }
+
 // Open claims a sandbox's ledger: whoever held it before can't write to it any more. A stream needs
 // no closing.
 func (w *Writer) Open(ctx context.Context, key store.Key) (*Stream, error) {
 	if err := errors.Join(checkText("name", key.Name, true), checkText("sandbox id", key.SandboxID, true)); err != nil {
 		return nil, fmt.Errorf("opening ledger of %s: %w", key, err)
+	}
+	if w.Redacts() && (w.Redactor().Has(key.Name) || w.Redactor().Has(key.SandboxID)) {
+		return nil, fmt.Errorf("opening a ledger: %w: the sandbox's name or id has the value of a credential in it", store.ErrInvalid)
 	}
 	w.mu.Lock()
 	closed := w.closed

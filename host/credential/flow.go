@@ -1,0 +1,119 @@
+package credential
+
+import "bytes"
+
+// Flow takes the values out of text that comes in pieces, also those that are split over several. A
+// piece stays back while the end of the text so far is the beginning of a value, by four bytes or
+// more: until more text comes, or Flush is called. It is for one goroutine at a time.
+//
+// T is what belongs to a piece. Pieces come out in the order in which they came.
+type Flow[T any] struct {
+	r    *Redactor
+	held []heldPiece[T]
+	// behind are the last bytes of what came out, too few to be held back, in which a value may begin.
+	behind []byte
+	// done is how many bytes of what is held belong to a value that Redacted stands for already.
+	done int
+	all  []byte // behind and what is held, while it is looked at
+}
+
+type heldPiece[T any] struct {
+	item T
+	text []byte
+	flat []byte // text without line ends
+}
+
+// NewFlow returns a flow over what a redactor knows at each time.
+func NewFlow[T any](r *Redactor) *Flow[T] { return &Flow[T]{r: r} }
+
+// Idle reports whether Push would hand on its piece as it is, with no more than a look at it.
+func (f *Flow[T]) Idle() bool { return len(f.held) == 0 && !f.r.Active() }
+
+// Push takes a piece, which the flow keeps as long as it is held back, and hands on what need not stay
+// back: each piece's item and its text without the values, and whether that differs from what came; a
+// piece whose whole text belongs to a value that began before it comes with none.
+//
+// It returns the text of the piece itself as far as the values in it are known by now, for those who
+// can't wait, and whether the piece stays back.
+func (f *Flow[T]) Push(item T, text []byte, ready func(item T, text []byte, changed bool)) (now []byte, held bool) {
+	f.held = append(f.held, heldPiece[T]{item, text, flat(text)})
+	found, open := f.look()
+	start := len(f.behind)
+	for i := range len(f.held) - 1 {
+		start += len(f.held[i].flat)
+	}
+	now = covered(text, found, start)
+	f.release(found, open, ready)
+	return now, len(f.held) > 0
+}
+
+// Flush hands on what is held back: no more text comes.
+func (f *Flow[T]) Flush(ready func(item T, text []byte, changed bool)) {
+	if len(f.held) == 0 {
+		return
+	}
+	found, _ := f.look()
+	f.release(found, len(f.all), ready)
+}
+
+// look searches what is held, with what came out just before it.
+func (f *Flow[T]) look() (found []span, open int) {
+	f.all = append(f.all[:0], f.behind...)
+	for i := range f.held {
+		f.all = append(f.all, f.held[i].flat...)
+	}
+	open = len(f.all)
+	if p := f.r.patterns(); p != nil {
+		found, open = p.scan(f.all)
+	}
+	if f.done > 0 {
+		// A value that was begun goes on here: its beginning has been written.
+		end := len(f.behind) + f.done
+		begun := span{-1, end}
+		for len(found) > 0 && found[0].start < end {
+			begun.end = max(begun.end, found[0].end)
+			found = found[1:]
+		}
+		found = append([]span{begun}, found...)
+	}
+	for i := range found {
+		// What came out already can't be taken back; its place is taken by the first byte that follows.
+		if s := &found[i]; s.start >= 0 && s.start < len(f.behind) {
+			s.start = len(f.behind)
+		}
+	}
+	return found, open
+}
+
+// release hands on the pieces that end before open.
+func (f *Flow[T]) release(found []span, open int, ready func(item T, text []byte, changed bool)) {
+	at, n := len(f.behind), 0
+	for ; n < len(f.held); n++ {
+		piece := &f.held[n]
+		end := at + len(piece.flat)
+		if end > open {
+			break
+		}
+		text := covered(piece.text, found, at)
+		ready(piece.item, text, !bytes.Equal(text, piece.text))
+		at = end
+	}
+	rest := copy(f.held, f.held[n:])
+	clear(f.held[rest:])
+	f.held = f.held[:rest]
+	f.done = 0
+	for _, s := range found {
+		if s.start < at && s.end > at {
+			f.done = s.end - at
+		}
+	}
+	f.behind = append(f.behind[:0], f.all[max(0, at-head+1):at]...)
+}
+
+// covered is cover, which is spared where nothing is to be covered.
+func covered(text []byte, spans []span, at int) []byte {
+	if len(spans) == 0 {
+		return text
+	}
+	return cover(nil, text, spans, at)
+}
