@@ -195,7 +195,7 @@ func (c *chaos) remember() map[string]bool {
 		c.t.Fatal(err)
 	}
 	for _, e := range entries {
-		id := strings.TrimPrefix(strings.TrimPrefix(e.Name(), ".new-"), ".gone-")
+		id := strings.TrimPrefix(e.Name(), ".gone-")
 		there[id], c.seen[id] = true, true
 	}
 	return there
@@ -242,6 +242,10 @@ func (c *chaos) check(there map[string]bool) (kept int) {
 	eventually(c.t, "as many shims and directories as sandboxes", func() bool {
 		left, err := os.ReadDir(filepath.Join(c.dir, "sandboxes"))
 		return err == nil && len(left) == len(c.alive) && len(shimsIn(c.dir)) == len(c.alive)
+	})
+	eventually(c.t, "no more to have begun than the next one", func() bool {
+		left, err := os.ReadDir(filepath.Join(c.dir, "spares"))
+		return err == nil && len(left) <= 1
 	})
 	for id := range there {
 		if !c.alive[id] {

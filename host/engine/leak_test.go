@@ -57,6 +57,7 @@ func TestNothingLeaks(t *testing.T) {
 		e.want(http.MethodDelete, "/snapshots/"+snap, 204, "")
 	}
 	life() // opens what is opened once
+	e.awaitSpare()
 	before, _ := has()
 	for range 3 {
 		life()

@@ -53,6 +53,8 @@ func TestChaosManySandboxes(t *testing.T) {
 	p := startProcess(t, dir)
 	e := openEngine(t, engine.Options{DataDir: dir})
 	e.create(nil).delete() // what is made once
+	e.create(nil).delete()
+	e.awaitSpare()
 	eventually(t, "the first shim to end", func() bool { return len(shimsIn(dir)) == 0 })
 	before := takeInventory(t, p, dir)
 

@@ -87,3 +87,28 @@ func mountsBelowEtc(t *testing.T) {
 		t.Errorf("the machine's own /etc/passwd: %v", err)
 	}
 }
+
+// TestSpareSeesMounts checks that a sandbox that had been begun sees what was mounted since.
+func TestSpareSeesMounts(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("LEFT OUT: only root can mount")
+	}
+	shared := t.TempDir()
+	e := openEngine(t, engine.Options{DataDir: t.TempDir(), HostPaths: []string{shared}})
+	e.create(nil)
+	e.create(nil)
+	id := e.awaitSpare()
+	if err := syscall.Mount("tmpfs", shared, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("LEFT OUT: this process may not mount: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(shared, syscall.MNT_DETACH) })
+	if err := os.WriteFile(filepath.Join(shared, "f"), []byte("since\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	box := e.create(map[string]any{"volumes": []any{volume("v", shared, "/v")}})
+	if got := box.must("cat /v/f"); got != "since\n" || box.ID == id {
+		t.Errorf("sandbox %s, with %s begun before the mount, sees %q", box.ID, id, got)
+	}
+	box.delete()
+}

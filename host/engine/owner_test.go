@@ -37,7 +37,7 @@ func TestKillAndAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the dead sandbox's processes to end", func() bool { return len(processesOf(t, dead.ID)) == 0 })
-	stray := filepath.Join(dir, "sandboxes", ".new-stray")
+	stray := filepath.Join(dir, "spares", "stray")
 	if err := os.Mkdir(stray, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -125,6 +125,7 @@ func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *re
 	if err != nil {
 		return err
 	}
+	seed := shim.Seed{ID: filepath.Base(dir), Dir: dir, Level: jail.Namespaces}
 	root := os.Geteuid() == 0
 	if err := a.lookForMounts(c.Guest.Jail.Tops); err != nil {
 		return err
@@ -139,8 +140,8 @@ func (a *abilities) tryNamespaces(ctx context.Context, opts Options, program *re
 			c.Guest.Jail.Copied = a.copied
 		}
 		for _, volatile := range []bool{true, false} {
-			c.UserNamespace, c.Guest.Jail.Volatile = user, volatile
-			err := a.tryNetwork(ctx, program, c)
+			seed.UserNamespace, c.Guest.Jail.Volatile = user, volatile
+			err := a.tryNetwork(ctx, program, seed, c)
 			if err == nil {
 				a.userNamespace, a.volatile, a.copied = user, volatile, c.Guest.Jail.Copied
 				return nil
@@ -195,25 +196,25 @@ func emptyWork(dir string) error {
 }
 
 // tryNetwork tries a sandbox with a way out, then one without.
-func (a *abilities) tryNetwork(ctx context.Context, program *reexec.Image, c shim.Config) error {
+func (a *abilities) tryNetwork(ctx context.Context, program *reexec.Image, seed shim.Seed, c shim.Config) error {
 	c.Network = &shim.Network{}
-	err := try(ctx, program, c)
+	err := try(ctx, program, seed, c)
 	if err == nil {
 		a.noEgress = ""
 		return nil
 	}
 	a.noEgress = err.Error()
 	c.Network = nil
-	return try(ctx, program, c)
+	return try(ctx, program, seed, c)
 }
 
 // try tries a sandbox whose directories nobody has used: overlay marks its
 // work directory, and refuses a marked one without the volatile option.
-func try(ctx context.Context, program *reexec.Image, c shim.Config) error {
+func try(ctx context.Context, program *reexec.Image, seed shim.Seed, c shim.Config) error {
 	if err := emptyWork(c.Dir); err != nil {
 		return err
 	}
-	return shim.Try(ctx, program, c)
+	return shim.Try(ctx, program, seed, c)
 }
 
 // probeConfig makes the directories of a sandbox that is only tried.

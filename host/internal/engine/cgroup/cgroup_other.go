@@ -15,7 +15,10 @@ func Find() (Parent, []string) { return Parent{}, []string{"control groups are L
 func (p Parent) Named(string) Group { return Group{} }
 
 // Create makes no group.
-func (p Parent) Create(string, Limits) (Group, error) { return Group{}, nil }
+func (p Parent) Create(string) (Group, error) { return Group{}, nil }
+
+// Limit does nothing.
+func (p Parent) Limit(Group, Limits) error { return nil }
 
 // Spawn leaves attr as it is.
 func (g Group) Spawn(*syscall.SysProcAttr) (func(), error) { return func() {}, nil }

@@ -71,9 +71,12 @@ func TestGroup(t *testing.T) {
 	if p.Version() == 0 {
 		t.Skipf("LEFT OUT: no control groups here: %v", missing)
 	}
-	g, err := p.Create("test-group", Limits{Memory: 64 << 20, CPU: 500, Processes: 10})
+	g, err := p.Create("test-group")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := p.Limit(g, Limits{Memory: 64 << 20, CPU: 500, Processes: 10}); err != nil {
+		t.Error(err)
 	}
 	t.Cleanup(func() {
 		if err := g.Remove(context.Background()); err != nil {
@@ -88,7 +91,7 @@ func TestGroup(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(b) != "10\n" {
 		t.Errorf("pids.max: %q %v", b, err)
 	}
-	if _, err := p.Create("test-group", Limits{}); err == nil {
+	if _, err := p.Create("test-group"); err == nil {
 		t.Error("a second group of the same name")
 	}
 }

@@ -29,9 +29,8 @@ func (p Parent) Named(id string) Group {
 	return g
 }
 
-// Create makes the group of a sandbox and sets its limits. The freezer needs
-// none.
-func (p Parent) Create(id string, l Limits) (Group, error) {
+// Create makes the group of a sandbox, without limits. The freezer needs none.
+func (p Parent) Create(id string) (Group, error) {
 	g := p.Named(id)
 	for _, at := range g.Dirs {
 		if err := os.Mkdir(at, 0o755); err != nil {
@@ -41,6 +40,11 @@ func (p Parent) Create(id string, l Limits) (Group, error) {
 			return Group{}, fmt.Errorf("making control group %q: %w", at, err)
 		}
 	}
+	return g, nil
+}
+
+// Limit sets the limits of a group.
+func (p Parent) Limit(g Group, l Limits) error {
 	for _, s := range settings(p, l) {
 		dir, ok := g.Dirs[s.controller]
 		if p.version == 2 {
@@ -51,11 +55,10 @@ func (p Parent) Create(id string, l Limits) (Group, error) {
 		}
 		err := os.WriteFile(filepath.Join(dir, s.file), []byte(s.value), 0o600)
 		if err != nil && (!s.optional || !errors.Is(err, fs.ErrNotExist)) {
-			_ = g.rmdir()
-			return Group{}, fmt.Errorf("setting %s of control group %q: %w", s.file, dir, err)
+			return fmt.Errorf("setting %s of control group %q: %w", s.file, dir, err)
 		}
 	}
-	return g, nil
+	return nil
 }
 
 type setting struct {

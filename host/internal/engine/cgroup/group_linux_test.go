@@ -18,9 +18,12 @@ func TestUnifiedFiles(t *testing.T) {
 	if !p.Has(Memory) || p.Has(CPU) || !p.Has(Freezer) {
 		t.Errorf("%+v", p)
 	}
-	g, err := p.Create("x", Limits{Memory: 1 << 20, CPU: 1500, Processes: 7})
+	g, err := p.Create("x")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := p.Limit(g, Limits{Memory: 1 << 20, CPU: 1500, Processes: 7}); err != nil {
+		t.Error(err)
 	}
 	if err := g.Add(42); err != nil {
 		t.Fatal(err)

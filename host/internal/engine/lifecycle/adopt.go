@@ -38,9 +38,23 @@ func (m *Manager) adoptSandboxes(ctx context.Context) error {
 	return nil
 }
 
+// sweepSpares removes what was begun and never became a sandbox. What still ends by itself does.
+func (m *Manager) sweepSpares(ctx context.Context) error {
+	names, err := subdirectories(m.path(sparesDir))
+	if err != nil {
+		return err
+	}
+	for _, id := range names {
+		if err := m.sweep(ctx, sparesDir, id); err != nil {
+			m.log.Error("removing what was only begun", "op", "adopt", "sandbox", id, "err", err)
+		}
+	}
+	return nil
+}
+
 func (m *Manager) adopt(ctx context.Context, id string) error {
 	if strings.HasPrefix(id, ".") {
-		return m.sweep(ctx, id)
+		return m.sweep(ctx, sandboxesDir, id)
 	}
 	lock, err := tryLock(m.path(sandboxesDir, id, shim.LockFile))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +116,8 @@ func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error
 
 // sweep removes a directory that was being made or removed, unless somebody
 // still is at it.
-func (m *Manager) sweep(ctx context.Context, name string) error {
-	dir := m.path(sandboxesDir, name)
+func (m *Manager) sweep(ctx context.Context, in, name string) error {
+	dir := m.path(in, name)
 	lock, err := tryLock(filepath.Join(dir, shim.LockFile))
 	if errors.Is(err, errLocked) {
 		return nil
@@ -111,8 +125,8 @@ func (m *Manager) sweep(ctx context.Context, name string) error {
 	if lock != nil {
 		defer func() { _ = lock.Close() }()
 	}
-	if id, ok := strings.CutPrefix(name, ".new-"); ok {
-		m.removeGroup(ctx, id, m.opts.Groups.Named(id))
+	if in == sparesDir {
+		m.removeGroup(ctx, name, m.opts.Groups.Named(name))
 	}
 	return layer.Remove(dir)
 }

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
@@ -29,7 +27,7 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	defer m.busy.Done()
 	started := time.Now()
 	rec := record{
-		ID: uuid.NewString(), Image: q.image, SnapshotID: q.snapshotID, Entrypoint: q.entrypoint, Metadata: q.metadata,
+		Image: q.image, SnapshotID: q.snapshotID, Entrypoint: q.entrypoint, Metadata: q.metadata,
 		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level, Limits: q.limits, Disk: m.disk(q.disk), Platform: q.platform, RenewBy: q.renewBy,
 	}
 	if q.timeout > 0 {
@@ -90,17 +88,19 @@ func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volum
 	if rec.Root == nil {
 		tops = layer.Tops()
 	}
-	lock, err := m.makeDir(ctx, rec, tops, q)
+	place, err := m.spares.take(ctx)
+	defer m.spares.done()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = lock.Close() }()
+	rec.ID, rec.Group = place.id, place.group
+	if err := m.furnish(ctx, place, rec); err != nil {
+		return nil, errors.Join(fmt.Errorf("making sandbox %s: %w", rec.ID, err), place.remove(ctx))
+	}
 	s := m.newSandbox(*rec)
 	config := m.shimConfig(rec, tops, q)
 	config.Guest.Jail.Volumes, config.Network = volumes, network
-	err = shim.Start(ctx, m.opts.Program, lock, config)
-	if err != nil {
-		_ = lock.Close()
+	if err := place.begun.Start(ctx, config); err != nil {
 		return nil, errors.Join(err, m.removeDead(context.WithoutCancel(ctx), rec.ID))
 	}
 	m.mu.Lock()
@@ -110,52 +110,30 @@ func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volum
 	return s, nil
 }
 
-// makeDir makes the directory under a name that nobody adopts, locks it, and
-// only then gives it its own.
-func (m *Manager) makeDir(ctx context.Context, rec *record, tops []string, q createRequest) (lock *os.File, err error) {
-	tmp, dir := m.path(sandboxesDir, ".new-"+rec.ID), m.path(sandboxesDir, rec.ID)
-	defer func() {
-		if err != nil {
-			_ = rec.Group.Remove(context.WithoutCancel(ctx))
-			err = errors.Join(fmt.Errorf("making sandbox %s: %w", rec.ID, err), layer.Remove(tmp))
-		}
-	}()
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return nil, err
+// furnish makes of what has begun a sandbox that another engine would find: it fills the directory, and
+// only then gives it its name.
+func (m *Manager) furnish(ctx context.Context, place *site, rec *record) error {
+	if err := m.fill(ctx, place.dir, rec); err != nil {
+		return err
 	}
-	if lock, err = newLock(filepath.Join(tmp, shim.LockFile)); err != nil {
-		return nil, err
+	if err := m.opts.Groups.Limit(rec.Group, rec.Limits); err != nil {
+		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = lock.Close()
-		}
-	}()
-	if err := m.fill(ctx, tmp, rec, tops); err != nil {
-		return nil, err
+	if err := writeRecord(filepath.Join(place.dir, sandboxRecord), rec); err != nil {
+		return err
 	}
-	if rec.Group, err = m.opts.Groups.Create(rec.ID, q.limits); err != nil {
-		return nil, err
-	}
-	if err := writeRecord(filepath.Join(tmp, sandboxRecord), rec); err != nil {
-		return nil, err
-	}
-	return lock, os.Rename(tmp, dir)
+	return os.Rename(place.dir, m.path(sandboxesDir, rec.ID))
 }
 
-// fill makes what a sandbox of our level works in.
-func (m *Manager) fill(ctx context.Context, dir string, rec *record, tops []string) error {
+// fill makes what a sandbox of our level works in, beyond what it began with.
+func (m *Manager) fill(ctx context.Context, dir string, rec *record) error {
 	if m.isolated() {
-		for _, d := range []string{layerDir, "work", "root"} {
-			if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
-				return err
-			}
+		if rec.Root == nil {
+			return nil
 		}
-		for _, name := range append([]string{jail.RootLayer}, tops...) {
-			if err := os.Mkdir(filepath.Join(dir, layerDir, name), m.topMode(name)); err != nil {
-				return err
-			}
-			if err := os.Mkdir(filepath.Join(dir, "work", name), 0o700); err != nil {
+		// It was begun as a sandbox of the machine's root.
+		for _, name := range layer.Tops() {
+			if err := errors.Join(os.Remove(filepath.Join(dir, layerDir, name)), os.Remove(filepath.Join(dir, "work", name))); err != nil {
 				return err
 			}
 		}
@@ -169,6 +147,24 @@ func (m *Manager) fill(ctx context.Context, dir string, rec *record, tops []stri
 	}
 	for _, d := range []string{jail.WorkDir, "root", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(dir, layerDir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeLayers makes what the overlays of a sandbox of the machine's root need.
+func (m *Manager) makeLayers(dir string) error {
+	for _, d := range []string{layerDir, "work", "root"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	for _, name := range append([]string{jail.RootLayer}, layer.Tops()...) {
+		if err := os.Mkdir(filepath.Join(dir, layerDir, name), m.topMode(name)); err != nil {
+			return err
+		}
+		if err := os.Mkdir(filepath.Join(dir, "work", name), 0o700); err != nil {
 			return err
 		}
 	}
@@ -216,11 +212,9 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 	}
 	maps.Copy(env, q.env)
 	return shim.Config{
-		Dir:           m.path(sandboxesDir, rec.ID),
-		UserNamespace: m.opts.UserNamespace,
-		Group:         rec.Group,
-		ExpiresAt:     rec.ExpiresAt,
-		Disk:          rec.Disk,
+		Dir:       m.path(sandboxesDir, rec.ID),
+		ExpiresAt: rec.ExpiresAt,
+		Disk:      rec.Disk,
 		Guest: guest.Config{
 			Jail: spec, Env: env, Entrypoint: q.entrypoint, WorkDir: workDir,
 			NoGroups: os.Geteuid() != 0,

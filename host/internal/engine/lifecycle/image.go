@@ -165,7 +165,7 @@ func storeName(to string) (string, error) {
 func ImageUsers(dataDir string) (func(digest string) (by string, err error), error) {
 	users := map[string]string{}
 	for _, kind := range []struct{ dir, file, word string }{
-		{sandboxesDir, sandboxRecord, "sandbox"}, {snapshotsDir, snapRecord, "snapshot"},
+		{sparesDir, sandboxRecord, "sandbox"}, {sandboxesDir, sandboxRecord, "sandbox"}, {snapshotsDir, snapRecord, "snapshot"},
 	} {
 		names, err := subdirectories(filepath.Join(dataDir, kind.dir))
 		if err != nil {
@@ -174,7 +174,7 @@ func ImageUsers(dataDir string) (func(digest string) (by string, err error), err
 		for _, name := range names {
 			var rec struct{ Root *imageRoot }
 			if err := readRecord(filepath.Join(dataDir, kind.dir, name, kind.file), &rec); err == nil && rec.Root != nil {
-				users[rec.Root.Digest] = fmt.Sprintf("%s %s", kind.word, strings.TrimPrefix(name, ".new-"))
+				users[rec.Root.Digest] = fmt.Sprintf("%s %s", kind.word, name)
 			}
 		}
 	}

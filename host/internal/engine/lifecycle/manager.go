@@ -30,6 +30,8 @@ type Manager struct {
 	quiet *stdlog.Logger // for net/http's own complaints
 	base  baseCache
 
+	spares spares
+
 	images  *image.Store
 	fetches singleflight.Group // of images, by name
 
@@ -53,9 +55,9 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	}
 	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}, leaving: make(chan struct{})}
 	m.quiet = opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
-	m.base.manager = m
+	m.base.manager, m.spares.manager = m, m
 	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for _, d := range []string{sandboxesDir, snapshotsDir, baseDir} {
+	for _, d := range []string{sandboxesDir, sparesDir, snapshotsDir, baseDir} {
 		err := os.MkdirAll(m.path(d), 0o700)
 		if err == nil {
 			// Sandboxes make setuid files, and as root's: nobody else may
@@ -70,7 +72,7 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	if m.images, err = Images(opts.DataDir); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(m.adoptSnapshots(), m.adoptSandboxes(ctx)); err != nil {
+	if err := errors.Join(m.adoptSnapshots(), m.adoptSandboxes(ctx), m.sweepSpares(ctx)); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -93,6 +95,7 @@ func (m *Manager) Settle(ctx context.Context) error {
 		m.busy.Wait()
 		close(done)
 	}()
+	m.spares.close()
 	select {
 	case <-done:
 		return nil
@@ -104,6 +107,7 @@ func (m *Manager) Settle(ctx context.Context) error {
 // Close stops watching. Sandboxes go on; snapshots that are being made are
 // waited for.
 func (m *Manager) Close() {
+	m.spares.close()
 	m.stop()
 	m.jobs.Wait()
 	m.mu.Lock()

@@ -17,6 +17,7 @@ import (
 
 const (
 	sandboxesDir  = "sandboxes"
+	sparesDir     = "spares" // what has only begun
 	snapshotsDir  = "snapshots"
 	baseDir       = "base"
 	layerDir      = shim.LayerDir

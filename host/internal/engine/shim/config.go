@@ -6,6 +6,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 )
 
@@ -21,26 +22,37 @@ const (
 	LayerDir = "layer"
 )
 
-// Config is what a shim needs to make a sandbox. It travels as JSON.
+// Seed is what a shim needs to begin with: it makes the sockets and the namespaces of a sandbox, and an
+// init in them. It travels as JSON.
+type Seed struct {
+	// ID is the sandbox's.
+	ID string
+	// Dir is its directory so far, absolute; the caller renames it before the start.
+	Dir string
+	// Level is how much stands between the sandbox and the machine.
+	Level jail.Level
+	// UserNamespace gives the sandbox one. Only root can do without.
+	UserNamespace bool
+	// Group is the control group that the sandbox's processes belong in.
+	Group cgroup.Group
+	// Program is the path of the program when there is no sealed copy.
+	Program string
+	// Sealed tells that there is one, as the last descriptor.
+	Sealed bool
+}
+
+// Config is what a shim needs to make a sandbox of that. It travels as JSON.
 type Config struct {
 	// Dir is the sandbox's directory, absolute.
 	Dir string
 	// Guest is for its init.
 	Guest guest.Config
-	// UserNamespace gives the sandbox one. Only root can do without.
-	UserNamespace bool
-	// Group is the control group that the sandbox's processes belong in.
-	Group cgroup.Group
 	// ExpiresAt is when it ends by itself; zero is never.
 	ExpiresAt time.Time
 	// Disk is what its files may take; zeros are no limit.
 	Disk layer.Usage
 	// Network is its way out; without one there is none.
 	Network *Network
-	// Program is the path of the program when there is no sealed copy.
-	Program string
-	// Sealed tells that there is one, as the last descriptor.
-	Sealed bool
 }
 
 // Network is a sandbox's way out.

@@ -167,8 +167,8 @@ func (s *keeper) evict(why string) {
 	s.state.Evicted = why
 	s.mu.Unlock()
 	_ = s.init.cmd.Process.Kill()
-	if s.config.Group.CanFreeze() {
-		_ = s.config.Group.Thaw(10 * time.Second) // what is frozen can't die
+	if s.seed.Group.CanFreeze() {
+		_ = s.seed.Group.Thaw(10 * time.Second) // what is frozen can't die
 	}
 	s.init.kill(s.ended)
 	s.init.sweep()

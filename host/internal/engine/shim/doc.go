@@ -5,7 +5,8 @@
 // The engine starts one and talks to it, then or after a restart, through a
 // socket in the sandbox's directory:
 //
-//	err := shim.Start(ctx, image, config)     // returns when the sandbox is ready
+//	b, err := shim.Begin(image, lock, seed)   // shim and init start, and wait
+//	err = b.Start(ctx, config)                // returns when the sandbox is ready
 //	c := shim.Dial(dir)
 //	st, err := c.State(ctx)
 //	err = c.Renew(ctx, time.Now().Add(time.Hour))
@@ -20,6 +21,9 @@
 //	execd.sock    the execd socket; the shim made it, the init serves it
 //	egress.sock   the egress API, where the sandbox has a way out
 //	layer, work, root   what the sandbox wrote, and overlay's own
+//
+// Between Begin and Start the sandbox's directory is filled and gets its name; and a sandbox may be begun
+// long before anybody wants it. If the engine ends in between, so does what it began.
 //
 // If the shim dies its init is killed by the kernel; if the init dies the
 // shim stays to tell how. Nobody else has to be alive for a sandbox to end

@@ -27,7 +27,8 @@ type initProcess struct {
 	level   jail.Level
 	control *net.UnixConn
 	sockets *egress.Sockets // until somebody serves them; nil without a way out
-	born    bool            // in its control group
+	moved   chan error      // tells that it is in its control group
+	sealed  bool            // it runs a sealed copy of the program
 	log     *journal
 	in      *json.Decoder
 	out     *json.Encoder
@@ -37,7 +38,7 @@ type initProcess struct {
 // startInit starts the init in its namespaces. It waits there for its
 // configuration. Call it on the main thread: when the thread that starts a
 // process ends, the process's death signal fires.
-func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, error) {
+func startInit(s Seed, program *reexec.Image, execd *os.File) (*initProcess, error) {
 	ours, theirs, err := socketpair()
 	if err != nil {
 		return nil, err
@@ -52,11 +53,11 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 	}
 	defer func() { _ = log.Close() }()
 	start := func(into cgroup.Group) (*exec.Cmd, error) {
-		cmd := program.Command(reexec.Init, c.Guest.Jail.ID, theirs, execd)
+		cmd := program.Command(reexec.Init, s.ID, theirs, execd)
 		cmd.Stdout, cmd.Stderr = log, log
 		cmd.Dir = "/"
 		cmd.Env = []string{"GOMAXPROCS=2"} // plenty for what it does, and a quicker start
-		attr, err := namespaces(c)
+		attr, err := namespaces(s)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +70,9 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 		err = cmd.Start()
 		return cmd, err
 	}
-	cmd, err := start(c.Group)
-	born := err == nil && c.Group.Version == 2
-	if err != nil && c.Group.Version == 2 {
+	cmd, err := start(s.Group)
+	born := err == nil && s.Group.Version == 2
+	if err != nil && s.Group.Version == 2 {
 		// Some containers have no clone3, which this takes: move it then.
 		cmd, err = start(cgroup.Group{})
 	}
@@ -82,25 +83,21 @@ func startInit(c Config, program *reexec.Image, execd *os.File) (*initProcess, e
 	}
 	lines := &journal{}
 	go lines.follow(output) // ends with the last process that has the other end
-	return &initProcess{
-		log: lines,
-		pid: cmd.Process.Pid, cmd: cmd, level: c.Guest.Jail.Level, control: ours, born: born,
+	p := &initProcess{
+		log: lines, pid: cmd.Process.Pid, cmd: cmd, level: s.Level, sealed: s.Sealed, control: ours, moved: make(chan error, 1),
 		in: json.NewDecoder(ours), out: json.NewEncoder(ours),
-	}, nil
+	}
+	if born {
+		p.moved <- nil
+	} else {
+		go func() { p.moved <- s.Group.Add(p.pid) }() // the kernel takes its time over that
+	}
+	return p, nil
 }
 
 // configure sends the configuration and waits until the init has done it.
-// Moving it into its control group goes on beside.
 func (p *initProcess) configure(c Config) (guest.Reply, error) {
-	moved := make(chan error, 1)
-	go func() {
-		if p.born {
-			moved <- nil
-			return
-		}
-		moved <- c.Group.Add(p.pid)
-	}()
-	c.Guest.Program, c.Guest.Egress = c.Sealed, c.Network != nil
+	c.Guest.Program, c.Guest.Egress = p.sealed, c.Network != nil
 	var r guest.Reply
 	err := p.out.Encode(c.Guest)
 	var nerr error
@@ -110,7 +107,7 @@ func (p *initProcess) configure(c Config) (guest.Reply, error) {
 	if err == nil {
 		err = p.in.Decode(&r)
 	}
-	merr := <-moved
+	merr := <-p.moved
 	switch {
 	case r.Error != "":
 		return r, errors.New(r.Error)

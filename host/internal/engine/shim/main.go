@@ -22,13 +22,14 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
-	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
 )
 
 // The descriptors of a shim, after the engine's socket.
 const (
 	lockFD    = 4
-	programFD = 5
+	socketFD  = 5
+	execdFD   = 6
+	programFD = 7
 )
 
 // Main runs a shim and never returns. main calls it first thing, on the main
@@ -37,12 +38,18 @@ func Main() {
 	runtime.LockOSThread() // the init's death signal is tied to this thread
 	reexec.CloseInherited(programFD)
 	engine := os.NewFile(reexec.ControlFD, "engine")
-	var c Config
-	if err := json.NewDecoder(engine).Decode(&c); err != nil {
-		os.Exit(1) // the engine has gone before it said what it wanted
+	in := json.NewDecoder(engine)
+	s := &keeper{changed: make(chan struct{}), ended: make(chan struct{}), destroyed: make(chan struct{})}
+	if err := in.Decode(&s.seed); err != nil {
+		os.Exit(1) // the engine has gone before it said anything
 	}
-	s := &keeper{config: c, changed: make(chan struct{}), ended: make(chan struct{}), destroyed: make(chan struct{})}
-	err := s.start()
+	err := s.begin()
+	if err := in.Decode(&s.config); err != nil {
+		s.abandon() // the engine has gone, or doesn't want it
+	}
+	if err == nil {
+		err = s.start()
+	}
 	r := reply{}
 	if err != nil {
 		s.end()
@@ -62,6 +69,7 @@ func Main() {
 
 // keeper is the state of a shim.
 type keeper struct {
+	seed        Seed
 	config      Config
 	listener    net.Listener
 	init        *initProcess
@@ -76,35 +84,29 @@ type keeper struct {
 	failure   error         // why not
 }
 
-func (s *keeper) start() error {
+// begin starts an init that waits in its namespaces.
+func (s *keeper) begin() error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	l, err := unixsock.Listen(filepath.Join(s.config.Dir, SocketFile))
+	f := os.NewFile(socketFD, "shim")
+	l, err := net.FileListener(f)
+	_ = f.Close()
 	if err != nil {
-		return err
+		return fmt.Errorf("taking the shim's socket: %w", err)
 	}
 	s.listener = l
-	execd, err := unixsock.Listen(filepath.Join(s.config.Dir, ExecdSocket))
-	if err != nil {
-		return err
-	}
+	execd := os.NewFile(execdFD, "execd")
 	defer func() { _ = execd.Close() }()
-	f, err := execd.File()
-	if err != nil {
-		return fmt.Errorf("sharing the execd socket: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	program := reexec.FromFD(-1, s.config.Program)
-	if s.config.Sealed {
+	program := reexec.FromFD(-1, s.seed.Program)
+	if s.seed.Sealed {
 		program = reexec.FromFD(programFD, "")
 	}
-	p, err := startInit(s.config, program, f)
+	p, err := startInit(s.seed, program, execd)
 	if err != nil {
 		return err
 	}
 	s.init = p
-	s.state = State{Pid: os.Getpid(), Init: p.pid, ExpiresAt: s.config.ExpiresAt}
 	go func() {
 		code := p.wait()
 		s.mu.Lock()
@@ -112,9 +114,24 @@ func (s *keeper) start() error {
 		s.mu.Unlock()
 		close(s.ended)
 	}()
-	r, err := p.configure(s.config)
+	return nil
+}
+
+// abandon ends what has only begun, and never returns.
+func (s *keeper) abandon() {
+	s.end()
+	_ = layer.Remove(s.seed.Dir) // the next engine looks, too
+	os.Exit(1)
+}
+
+// start makes the sandbox of it.
+func (s *keeper) start() error {
+	s.mu.Lock()
+	s.state.Pid, s.state.Init, s.state.ExpiresAt = os.Getpid(), s.init.pid, s.config.ExpiresAt
+	s.mu.Unlock()
+	r, err := s.init.configure(s.config)
 	s.entryFailed = r.Entry
-	if err != nil || p.sockets == nil {
+	if err != nil || s.init.sockets == nil {
 		return err
 	}
 	return s.openNetwork()
@@ -174,15 +191,15 @@ func (s *keeper) abandoned() bool {
 // end kills the init and all that was under it.
 func (s *keeper) end() {
 	if s.init != nil {
-		if s.config.Group.CanFreeze() {
-			_ = s.config.Group.Thaw(10 * time.Second) // what an engine left frozen can't be killed
+		if s.seed.Group.CanFreeze() {
+			_ = s.seed.Group.Thaw(10 * time.Second) // what an engine left frozen can't be killed
 		}
 		s.init.kill(s.ended)
 		s.init.sweep()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := s.config.Group.Remove(ctx); err != nil {
+	if err := s.seed.Group.Remove(ctx); err != nil {
 		s.failure = err
 	}
 }

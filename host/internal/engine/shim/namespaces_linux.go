@@ -15,7 +15,7 @@ import (
 // prepare makes the shim the reaper of whatever a sandbox without a process
 // namespace leaves behind.
 func (s *keeper) prepare() error {
-	if s.config.Guest.Jail.Level == jail.Namespaces {
+	if s.seed.Level == jail.Namespaces {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -25,13 +25,13 @@ func (s *keeper) prepare() error {
 }
 
 // namespaces are those that an init is started in.
-func namespaces(c Config) (*syscall.SysProcAttr, error) {
+func namespaces(s Seed) (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
-	if c.Guest.Jail.Level != jail.Namespaces {
+	if s.Level != jail.Namespaces {
 		return attr, nil
 	}
 	attr.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWCGROUP
-	if !c.UserNamespace {
+	if !s.UserNamespace {
 		return attr, nil
 	}
 	attr.Cloneflags |= unix.CLONE_NEWUSER

@@ -6,6 +6,6 @@ import "syscall"
 
 func (s *keeper) prepare() error { return nil }
 
-func namespaces(Config) (*syscall.SysProcAttr, error) { return &syscall.SysProcAttr{Setsid: true}, nil }
+func namespaces(Seed) (*syscall.SysProcAttr, error) { return &syscall.SysProcAttr{Setsid: true}, nil }
 
 func (p *initProcess) sweep() {}

@@ -13,16 +13,16 @@ import (
 // Try makes a sandbox's first process, lets it enter its jail and ends it:
 // nil if the machine allows that, else the first thing that it refused. The
 // directories that c names must be there.
-func Try(ctx context.Context, image *reexec.Image, c Config) error {
+func Try(ctx context.Context, image *reexec.Image, s Seed, c Config) error {
 	runtime.LockOSThread() // see startInit
 	defer runtime.UnlockOSThread()
-	c.Guest.Probe, c.Sealed = true, image.Sealed
+	c.Guest.Probe, s.Sealed = true, image.Sealed
 	l, theirs, err := socketpair() // stands in for the execd socket
 	if err != nil {
 		return err
 	}
 	defer func() { _ = l.Close(); _ = theirs.Close() }()
-	p, err := startInit(c, image, theirs)
+	p, err := startInit(s, image, theirs)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startReaped starts a process that is waited for in the background. Its end is awaited by a
+// startReaped starts a process that is waited for in the background; ended is closed then. Its end is awaited by a
 // descriptor: a thread that sits in wait, for each sandbox, would be one that the engine never gets back.
-func startReaped(cmd *exec.Cmd) error {
+func startReaped(cmd *exec.Cmd, ended chan<- struct{}) error {
 	fd := -1
 	cmd.SysProcAttr.PidFD = &fd
 	if err := cmd.Start(); err != nil {
@@ -21,6 +21,7 @@ func startReaped(cmd *exec.Cmd) error {
 			awaitEnd(fd)
 		}
 		_ = cmd.Wait()
+		close(ended)
 	}()
 	return nil
 }

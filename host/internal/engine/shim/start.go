@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
 )
 
 // EntryError tells that a sandbox's entry point could not be started.
@@ -21,36 +23,110 @@ type EntryError struct{ Message string }
 
 func (e *EntryError) Error() string { return e.Message }
 
-// Start starts the shim of a new sandbox and returns when the sandbox is
-// ready or has failed. lock is the sandbox's locked lock file; the shim takes
-// it over, and the caller closes its own descriptor afterwards. When Start
-// fails nothing of the sandbox is left but its directory.
-func Start(ctx context.Context, image *reexec.Image, lock *os.File, c Config) error {
+// Begun is a sandbox that has processes and namespaces, and nothing else yet: they wait until it is told
+// what it shall be. Its methods are called one at a time.
+type Begun struct {
+	cmd    *exec.Cmd
+	socket *net.UnixConn
+	ended  chan struct{} // closed when the shim has ended
+}
+
+// Begin starts the shim of a new sandbox, which starts its init; both wait for Start. lock is the
+// sandbox's locked lock file; the shim takes it over, and the caller closes its own descriptor
+// afterwards. When this process ends before Start, they end too, and nothing is left of them.
+func Begin(image *reexec.Image, lock *os.File, s Seed) (*Begun, error) {
+	sockets, err := listen(s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("starting shim: %w", err)
+	}
+	defer closeAll(sockets)
 	ours, theirs, err := socketpair()
 	if err != nil {
-		return fmt.Errorf("starting shim: %w", err)
+		return nil, fmt.Errorf("starting shim: %w", err)
 	}
-	defer func() { _ = ours.Close() }()
-	c.Program, c.Sealed = image.Path(), image.Sealed
-	cmd := image.Command(reexec.Shim, filepath.Base(c.Dir), theirs, lock)
+	s.Program, s.Sealed = image.Path(), image.Sealed
+	cmd := image.Command(reexec.Shim, s.ID, append([]*os.File{theirs, lock}, sockets...)...)
 	cmd.Dir = "/"
 	cmd.Env = []string{"GOMAXPROCS=1"} // it hardly ever does anything
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = startReaped(cmd) // if it ends before we do
+	b := &Begun{cmd: cmd, socket: ours, ended: make(chan struct{})}
+	err = startReaped(cmd, b.ended) // if it ends before we do
 	_ = theirs.Close()
 	if err != nil {
-		return fmt.Errorf("starting shim: %w", err)
+		_ = ours.Close()
+		return nil, fmt.Errorf("starting shim: %w", err)
 	}
+	if err := json.NewEncoder(ours).Encode(s); err != nil {
+		b.Discard()
+		return nil, fmt.Errorf("configuring shim: %w", err)
+	}
+	return b, nil
+}
 
-	stop := context.AfterFunc(ctx, func() { _ = ours.SetDeadline(time.Unix(1, 0)) })
+// listen makes the sockets of a sandbox: the shim's and execd's. They stay what they are when their
+// directory gets another name.
+func listen(dir string) (_ []*os.File, err error) {
+	var files []*os.File
+	defer func() {
+		if err != nil {
+			closeAll(files)
+		}
+	}()
+	for _, name := range []string{SocketFile, ExecdSocket} {
+		l, err := unixsock.Listen(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		f, err := l.File()
+		_ = l.Close()
+		if err != nil {
+			return nil, fmt.Errorf("sharing a socket: %w", err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// Ended tells that the shim has ended, and so can't be started any more.
+func (b *Begun) Ended() bool {
+	select {
+	case <-b.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Discard ends it and returns when nothing is left of it.
+func (b *Begun) Discard() {
+	_ = b.socket.Close()
+	select {
+	case <-b.ended:
+	case <-time.After(10 * time.Second):
+		_ = b.cmd.Process.Kill()
+		<-b.ended
+	}
+}
+
+// Start makes the sandbox and returns when it is ready or has failed. When it fails nothing of the
+// sandbox is left but its directory.
+func (b *Begun) Start(ctx context.Context, c Config) error {
+	defer func() { _ = b.socket.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = b.socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if err := json.NewEncoder(ours).Encode(c); err != nil {
-		_ = cmd.Process.Kill()
+	if err := json.NewEncoder(b.socket).Encode(c); err != nil {
+		_ = b.cmd.Process.Kill()
 		return fmt.Errorf("configuring shim: %w", err)
 	}
 	var r reply
-	if err := json.NewDecoder(ours).Decode(&r); err != nil {
-		_ = cmd.Process.Kill()
+	if err := json.NewDecoder(b.socket).Decode(&r); err != nil {
+		_ = b.cmd.Process.Kill()
 		return fmt.Errorf("waiting for the sandbox: %w", errors.Join(err, ctx.Err()))
 	}
 	switch {
