@@ -334,7 +334,7 @@ func (b *testBox) download(path string, header ...string) (int, http.Header, str
 // eventually waits for something that happens by itself.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second) // a busy machine is slow
+	deadline := time.Now().Add(90 * time.Second) // a busy machine is slow
 	for !f() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for: %s", what)
