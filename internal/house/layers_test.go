@@ -39,7 +39,7 @@ func layers() []layer {
 		{path: "host/credential"},
 		{path: "host/store"},
 		{path: "host/opensandbox"},
-		{path: capability, imports: []string{"abi", "host/config"}},
+		{path: capability, imports: []string{"abi", "host/config", "host/credential"}},
 		{path: plugin, imports: []string{"abi", capability, "host/config"}},
 		{path: "host/internal/adapter", imports: []string{"abi", "host/store", "host/credential", capability, plugin}},
 		{path: "host/ledger", imports: []string{"host/store", "host/credential"}},

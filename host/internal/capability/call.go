@@ -1,6 +1,11 @@
 package capability
 
-import "github.com/alineo-labs/alineo-host/abi"
+import (
+	"net/http"
+
+	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/credential"
+)
 
 // MaxKept bounds the memory of the rows that a guest's own programs leave behind handles during one
 // call, bytes.
@@ -32,6 +37,52 @@ type Call struct {
 	rows []Rows
 	few  [4]Rows // where rows begins, so that most calls allocate nothing more
 	kept int64
+
+	secrets   []credential.Secret
+	endpoints []Endpoint
+	trouble   error
+}
+
+// EndpointError returns why the last request to an endpoint that had no answer had none. It is not for
+// guests: it may name addresses.
+func (c *Call) EndpointError() error { return c.trouble }
+
+// maxSecrets bounds the secrets of one call.
+const maxSecrets = 4096
+
+// Endpoint is a place that a guest may send HTTP requests to during one call, without knowing where it
+// is. A credential.Endpoint is one.
+type Endpoint interface {
+	// Do sends a request whose URL is a path and perhaps a query, and follows no redirects.
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// PutEndpoint lends an endpoint for the rest of the call and returns its handle, never 0.
+func (c *Call) PutEndpoint(endpoint Endpoint) uint64 {
+	c.endpoints = append(c.endpoints, endpoint)
+	return uint64(len(c.endpoints))
+}
+
+// PutSecret lends a secret for the rest of the call and returns its handle, never 0.
+func (c *Call) PutSecret(secret credential.Secret) uint64 {
+	c.secrets = append(c.secrets, secret)
+	return uint64(len(c.secrets))
+}
+
+// Secret returns what a secret's handle names.
+func (c *Call) Secret(handle uint64) (credential.Secret, bool) {
+	if c == nil || handle == 0 || handle > uint64(len(c.secrets)) {
+		return credential.Secret{}, false
+	}
+	return c.secrets[handle-1], true
+}
+
+// endpoint returns what an endpoint's handle names.
+func (c *Call) endpoint(handle uint64) (Endpoint, bool) {
+	if c == nil || handle == 0 || handle > uint64(len(c.endpoints)) {
+		return nil, false
+	}
+	return c.endpoints[handle-1], true
 }
 
 // Put lends rows to the guest for the rest of the call and returns their handle, never 0.

@@ -18,6 +18,9 @@ var operations = [...]operation{
 	{abi.OpSQLExec, (*Set).sqlExec},
 	{abi.OpBatchRead, (*Set).batchRead},
 	{abi.OpBatchCell, (*Set).batchCell},
+	{abi.OpHTTPSend, (*Set).httpSend},
+	{abi.OpSecretGet, (*Set).secretGet},
+	{abi.OpSecretKeep, (*Set).secretKeep},
 }
 
 // Handle runs one capability call of a guest: req is the operation's request message, which is read

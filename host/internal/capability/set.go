@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -17,13 +18,19 @@ import (
 type SetOptions struct {
 	Plugin    string              // its name in alineo.toml
 	Databases map[string]Database // by the name that the guest uses
-	Logger    hclog.Logger        // nil logs nothing
+	Secrets   map[string]SecretReader
+	Web       Web          // where it may send HTTP requests; nil: nowhere
+	Logger    hclog.Logger // nil logs nothing
 }
 
 // Set is what one plugin was granted. It is safe for concurrent use by the plugin's instances.
 type Set struct {
 	plugin    string
 	databases map[string]Database
+	secrets   map[string]SecretReader
+	versions  versions
+	keeper    keeper
+	web       Web
 	logger    hclog.Logger
 	programs  programs
 	tables    sync.Pool // of *[]byte, for batch.read
@@ -31,7 +38,10 @@ type Set struct {
 
 // NewSet returns the set of one plugin.
 func NewSet(opts SetOptions) *Set {
-	s := &Set{plugin: opts.Plugin, databases: maps.Clone(opts.Databases), logger: opts.Logger, programs: programs{seed: maphash.MakeSeed()}}
+	s := &Set{
+		plugin: opts.Plugin, databases: maps.Clone(opts.Databases), secrets: maps.Clone(opts.Secrets), web: opts.Web,
+		logger: opts.Logger, programs: programs{seed: maphash.MakeSeed()}, versions: newVersions(),
+	}
 	if s.logger == nil {
 		s.logger = hclog.NewNullLogger()
 	}
@@ -69,10 +79,42 @@ func (s *Set) Granted(want abi.Want) error {
 			"[plugins.%s.sql.%s]\nand below it what its SQL is written for, a file or a server:\n"+
 			"driver = \"sqlite\"\npath = \"./%s.db\"\nor\ndriver = \"postgres\"\ndsn = \"env:DATABASE_URL\"",
 			s.plugin, want.Resource, reason(want), key(s.plugin), key(want.Resource), fileName(want.Resource))
+	case "http":
+		return s.grantedHTTP(want)
+	case "secret":
+		return s.grantedSecret(want)
 	default:
-		return fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\" and \"log\"",
+		return fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\", \"http\", \"secret\" and \"log\"",
 			s.plugin, want.Name, want.Resource, reason(want))
 	}
+}
+
+func (s *Set) grantedHTTP(want abi.Want) error {
+	if s.web != nil {
+		u, err := url.Parse(want.Resource)
+		if want.Resource == "" && s.web.Granted() || err == nil && s.web.Permits(u) == nil {
+			return nil
+		}
+	}
+	address := want.Resource
+	if address == "" {
+		address = "https://host:port/path"
+	}
+	return fmt.Errorf("plugin %q wants to send HTTP requests (%s), which alineo.toml does not grant; add\n[plugins.%s.grant]\nhttp = [%q]",
+		s.plugin, reason(want), key(s.plugin), address)
+}
+
+func (s *Set) grantedSecret(want abi.Want) error {
+	if _, ok := s.secrets[want.Resource]; ok || want.Resource == "" && len(s.secrets) > 0 {
+		return nil
+	}
+	name := want.Resource
+	if name == "" {
+		name = "name"
+	}
+	return fmt.Errorf("plugin %q wants the secret %q (%s), which alineo.toml does not grant; add\n[plugins.%s.grant]\nsecrets = [%q]\n"+
+		"and the secret itself, such as\n[secrets]\n%s = \"file:/run/secrets/%s\"",
+		s.plugin, want.Resource, reason(want), key(s.plugin), name, key(name), fileName(name))
 }
 
 func reason(want abi.Want) string {
@@ -107,9 +149,13 @@ func notBare(c byte) bool {
 	}
 }
 
-// Close closes the granted databases, each once, and joins their errors.
+// Close closes the granted databases, each once, forgets what was kept, and joins their errors.
 func (s *Set) Close() error {
 	var errs []error
+	s.keeper.close()
+	if s.web != nil {
+		errs = append(errs, s.web.Close())
+	}
 	for _, name := range s.Databases() {
 		if err := s.databases[name].Close(); err != nil {
 			errs = append(errs, fmt.Errorf("closing database %q of plugin %q: %w", name, s.plugin, err))

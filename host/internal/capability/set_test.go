@@ -70,7 +70,7 @@ func TestGranted(t *testing.T) {
 		{abi.Want{Name: "log"}, nil},
 		{abi.Want{Name: "sql", Resource: "runs", Reason: "to keep runs"}, []string{`"my-ledger"`, `"runs"`, "to keep runs", "\n[plugins.my-ledger.sql.runs]\n", `"./runs.db"`}},
 		{abi.Want{Name: "sql", Resource: "../a b"}, []string{"gives no reason", `[plugins.my-ledger.sql."../a b"]`, `"./data.db"`}},
-		{abi.Want{Name: "http", Resource: "https://x"}, []string{`"http"`, "does not have"}},
+		{abi.Want{Name: "tcp", Resource: "x:1"}, []string{`"tcp"`, "does not have"}},
 	} {
 		err := set.Granted(c.want)
 		if (err == nil) != (c.text == nil) {

@@ -204,6 +204,9 @@ func (p *Plugin) accept() *Error {
 	}
 	var missing []error
 	for _, want := range m.Capabilities {
+		if want.Optional {
+			continue
+		}
 		if p.caps == nil {
 			missing = append(missing, fmt.Errorf("the guest wants %q of %q (%s), and was granted nothing",
 				want.Name, want.Resource, want.Reason))
