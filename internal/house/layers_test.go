@@ -44,6 +44,8 @@ func layers() []layer {
 		{path: "host/internal/adapter", imports: []string{"abi", "host/store", "host/credential", capability, plugin}},
 		{path: "host/ledger", imports: []string{"host/store", "host/credential"}},
 		{path: "host/sandbox", imports: []string{"host/opensandbox", "host/ledger", "host/store", "host/credential"}},
+		{path: "host/internal/journal", stdOnly: true},
+		{path: "host/durable", imports: []string{"host/sandbox", "host/opensandbox", "host/store", "host/internal/journal"}},
 		{path: "host/engine", imports: []string{"host/opensandbox", "host/internal/engine"}},
 		{path: "host/internal/engine", imports: []string{"host/opensandbox"}},
 		{path: "host", imports: []string{"plugins", "abi"}},

@@ -1,0 +1,4 @@
+package durable
+
+// NewMemory are stores in memory, for tests.
+func NewMemory() Stores { return newMemory() }

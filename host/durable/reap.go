@@ -1,0 +1,523 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/journal"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// Outcome is what a sweep did about a run.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeFinalized Outcome = "finalized"       // it had ended while nobody looked; the record says so now
+	OutcomeExpired   Outcome = "expired"         // nobody came back in time; it was ended
+	OutcomeCanceled  Outcome = "cancelled"       // a cancel was on record that no driver had seen
+	OutcomeProducing Outcome = "producing"       // it goes on; nothing was touched
+	OutcomeUnknown   Outcome = "unknown"         // its sandbox could not be asked; nothing was touched
+	OutcomeNotClaim  Outcome = "not-claimed"     // another host has it, or its viewer came back
+	OutcomeBudget    Outcome = "budget-exceeded" // it had ended, but took too long to be written down; the next sweep goes on
+	OutcomeFailed    Outcome = "failed"          // something went wrong; the next sweep tries again
+)
+
+// Reaped is what a sweep did about one run.
+type Reaped struct {
+	RunID    string          `json:"runId"`
+	Outcome  Outcome         `json:"outcome"`
+	Status   store.RunStatus `json:"status,omitempty"` // terminal, when it has one now
+	ExitCode *int            `json:"exitCode,omitempty"`
+	Error    string          `json:"error,omitempty"`
+}
+
+// Sweep is what one sweep did.
+type Sweep struct {
+	Considered int             `json:"considered"` // runs that wait
+	Probed     int             `json:"probed"`     // of which the sandbox was asked
+	Orphans    int             `json:"orphans"`    // running without driver and viewer, now detached
+	Outcomes   map[Outcome]int `json:"outcomes"`
+	Runs       []Reaped        `json:"runs"`
+	Machines   int             `json:"machines"` // that were to be destroyed before, and are now
+	Idle       int             `json:"idle"`     // sandboxes that nobody used for too long, destroyed
+	Deleted    int             `json:"deleted"`  // records that retention removed
+
+	mu sync.Mutex
+}
+
+func (s *Sweep) add(run Reaped) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Outcomes[run.Outcome]++
+	s.Runs = append(s.Runs, run)
+}
+
+const (
+	sweepPage    = 50 // runs that are held at once
+	sweepWorkers = 4  // runs that are looked after at once
+)
+
+// Reap sweeps once: it finishes runs that ended while nobody looked, ends those that nobody came back to in time
+// or that are to be canceled, and reclaims their sandboxes, unless others use them. Of a run that goes on
+// it touches nothing. It never waits for a lock. It may run on several hosts at once.
+//
+// The sweep is of use also with an error, which is about what it could not look at.
+func (r *Runs) Reap(ctx context.Context) (*Sweep, error) {
+	s := &Sweep{Outcomes: map[Outcome]int{}, Runs: []Reaped{}}
+	switch features := r.stores.Runs.Features(); {
+	case !features.ListReclaimable:
+		r.log.Info("the store can't list runs that wait: nothing is swept")
+		return s, nil
+	case !r.fenced && !r.opts.AllowUnfenced:
+		r.log.Info("nothing is swept", "err", ErrUnfenced)
+		return s, nil
+	}
+	var errs []error
+	errs = append(errs, r.adoptOrphans(ctx, s))
+	for _, status := range [...]store.RunStatus{store.RunRunning, store.RunInterrupted} {
+		errs = append(errs, r.reapAll(ctx, s, status))
+	}
+	errs = append(errs, r.destroyPending(ctx, s), r.destroyIdle(ctx, s), r.retain(ctx, s))
+	if err := errors.Join(errs...); err != nil {
+		return s, fmt.Errorf("sweeping runs: %w", err)
+	}
+	return s, nil
+}
+
+// reapAll looks at all runs that wait in a status, the longest waiting first.
+func (r *Runs) reapAll(ctx context.Context, s *Sweep, status store.RunStatus) error {
+	ttl := r.opts.DetachedTTL
+	if status == store.RunInterrupted {
+		ttl = r.opts.InterruptedTTL
+	}
+	var cursor []byte
+	for {
+		page, err := r.stores.Runs.ListReclaimable(ctx, store.ReclaimOptions{Status: status, Cursor: cursor, Limit: sweepPage})
+		if err != nil {
+			return err
+		}
+		work := make(chan store.ReclaimableRun)
+		var workers sync.WaitGroup
+		for range min(sweepWorkers, len(page.Runs)) {
+			workers.Go(func() {
+				for run := range work {
+					expired := page.Now-run.Since >= ttl.Milliseconds()
+					if status == store.RunInterrupted && !expired && !deref2(run.CancelRequested) {
+						continue // a human is waited for
+					}
+					s.add(r.reap(ctx, s, run, expired, page.Now-ttl.Milliseconds()))
+				}
+			})
+		}
+		for _, run := range page.Runs {
+			work <- run
+		}
+		close(work)
+		workers.Wait()
+		s.Considered += len(page.Runs)
+		if !page.More || ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		cursor = page.Cursor
+	}
+}
+
+// reap looks after one run.
+func (r *Runs) reap(ctx context.Context, s *Sweep, listed store.ReclaimableRun, expired bool, cutoff int64) Reaped {
+	run := Reaped{RunID: listed.ID}
+	canceled := deref2(listed.CancelRequested)
+	exit, err := r.probe(ctx, s, listed.Run)
+	gone := errors.Is(err, ErrGone)
+	switch {
+	case expired, canceled, gone, err == nil && exit.Finished:
+	case err != nil:
+		run.Outcome, run.Error = OutcomeUnknown, err.Error()
+		return run
+	default:
+		run.Outcome = OutcomeProducing
+		return run
+	}
+	d, err := r.reclaimable(ctx, listed, expired && !canceled, cutoff)
+	if err != nil {
+		run.Outcome = OutcomeFailed
+		if errors.Is(err, ErrDriven) || errors.Is(err, ErrEnded) || errors.Is(err, ErrSuperseded) || errors.Is(err, store.ErrNotFound) {
+			run.Outcome = OutcomeNotClaim
+		}
+		run.Error = err.Error()
+		return run
+	}
+	run.Outcome = OutcomeFinalized
+	switch {
+	case canceled:
+		run.Outcome = OutcomeCanceled
+		d.cancel(errCanceled)
+	case expired:
+		run.Outcome = OutcomeExpired
+		if !exit.Finished && !gone {
+			d.cancel(errExpired)
+		}
+	}
+	return r.driveOut(ctx, d, run)
+}
+
+// driveOut drives a run that is to end, and says how it did.
+func (r *Runs) driveOut(ctx context.Context, d *driver, run Reaped) Reaped {
+	if err := r.begin(d, func(ctx context.Context) { d.takeOver(ctx) }); err != nil {
+		run.Outcome, run.Error = OutcomeFailed, err.Error()
+		return run
+	}
+	budget := time.NewTimer(r.opts.RunBudget)
+	defer budget.Stop()
+	select {
+	case <-d.done:
+	case <-budget.C:
+		d.cancel(errLetGo)
+		run.Outcome = OutcomeBudget
+		<-d.done
+	case <-ctx.Done():
+		d.cancel(errLetGo)
+		<-d.done
+	}
+	switch {
+	case d.ended != nil:
+		run.Status, run.ExitCode = d.ended.Status, d.ended.ExitCode
+		if run.Outcome == OutcomeExpired && d.ended.Status != store.RunAborted { // which has done so itself
+			if _, err := r.reclaim(ctx, d.run); err != nil && d.trouble == nil {
+				d.trouble = fmt.Errorf("ending its sandbox: %w", err)
+			}
+		}
+		if d.trouble != nil {
+			run.Error = d.trouble.Error()
+		}
+	case run.Outcome != OutcomeBudget:
+		run.Outcome = OutcomeNotClaim
+		if d.trouble != nil {
+			run.Outcome, run.Error = OutcomeFailed, d.trouble.Error()
+		}
+	}
+	return run
+}
+
+// probe asks a run's sandbox whether its command has ended.
+func (r *Runs) probe(ctx context.Context, s *Sweep, run store.Run) (journal.Exit, error) {
+	s.mu.Lock()
+	s.Probed++
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, r.opts.RunBudget)
+	defer cancel()
+	machine, err := r.machineOf(ctx, run)
+	if err != nil {
+		return journal.Exit{}, err
+	}
+	j, err := r.journal(ctx, machine, run.ID)
+	if err != nil {
+		return journal.Exit{}, err
+	}
+	return j.Probe(ctx)
+}
+
+// reclaimable claims a run for a sweep, unless somebody else looks after it. A run that this host drives and
+// that nobody came back to is ended by its driver.
+func (r *Runs) reclaimable(ctx context.Context, listed store.ReclaimableRun, expired bool, cutoff int64) (*driver, error) {
+	lock, err := r.driverLease(ctx, listed.ID, false)
+	if errors.Is(err, ErrDriven) && expired && r.unviewed(listed.ID) {
+		r.cancelLocal(listed.ID, errExpired)
+	}
+	if err != nil {
+		return nil, err
+	}
+	run, err := r.Get(lock.ctx, listed.ID)
+	switch {
+	case err != nil:
+	case !drivable(run.Status):
+		err = ErrEnded
+	case expired && run.Status == store.RunRunning && (run.DetachedSince == nil || *run.DetachedSince > cutoff),
+		listed.DetachedSince != nil && run.DetachedSince == nil:
+		err = fmt.Errorf("%w: its viewer came back", ErrSuperseded)
+	}
+	var epoch uint64
+	if err == nil {
+		epoch, run, err = r.claim(lock.ctx, listed.ID)
+	}
+	if err == nil && expired {
+		// Should this host die now, the next sweep knows what was meant.
+		yes := true
+		_, err = r.patchIf(lock.ctx, run, store.RunPatch{Set: store.RunFields{CancelRequested: &yes}})
+	}
+	if err != nil {
+		lock.release()
+		return nil, err
+	}
+	return r.newDriver(run, epoch, lock), nil
+}
+
+func (r *Runs) unviewed(runID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.local[runID]
+	return p != nil && p.viewers == 0
+}
+
+// adoptOrphans finds runs that nobody drives and nobody said of that they are detached, as when driver and
+// viewers were of one host that died, and says it.
+func (r *Runs) adoptOrphans(ctx context.Context, s *Sweep) error {
+	if !r.stores.Runs.Features().List {
+		return nil
+	}
+	var cursor []byte
+	for {
+		page, err := r.stores.Runs.List(ctx, store.RunListOptions{Status: store.RunRunning, Cursor: cursor, Limit: sweepPage})
+		if err != nil {
+			return err
+		}
+		for _, run := range page.Runs {
+			if run.DetachedSince != nil || run.SandboxKey == nil {
+				continue // it waits already, or is none of ours
+			}
+			orphan, err := r.adopt(ctx, run)
+			if err != nil {
+				return err
+			}
+			if orphan {
+				s.Orphans++
+			}
+		}
+		if !page.More {
+			return nil
+		}
+		cursor = page.Cursor
+	}
+}
+
+func (r *Runs) adopt(ctx context.Context, run store.Run) (bool, error) {
+	lock, err := r.tryLock(ctx, driverLock(run.ID))
+	if errors.Is(err, errBusy) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lock.release()
+	patch := store.RunPatch{Now: []store.RunField{store.FieldDetachedSince}}
+	applied, err := r.patchIf(lock.ctx, run, patch) // not when it was claimed meanwhile
+	if err != nil {
+		return false, fmt.Errorf("saying that run %q is detached: %w", run.ID, err)
+	}
+	return applied, nil
+}
+
+// destroyPending tries again to destroy sandboxes that could not be destroyed before.
+func (r *Runs) destroyPending(ctx context.Context, s *Sweep) error {
+	var errs []error
+	err := r.eachInstance(ctx, func(record store.Instance) {
+		if !pending(record) || record.Provider != r.opts.Machines.Provider() {
+			return
+		}
+		if err := r.destroy(ctx, record); err != nil {
+			errs = append(errs, err)
+			return
+		}
+		s.Machines++
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+// destroyIdle ends the sandboxes that no run has used for too long.
+func (r *Runs) destroyIdle(ctx context.Context, s *Sweep) error {
+	if r.opts.SandboxTTL == 0 {
+		return nil
+	}
+	var errs []error
+	err := r.eachInstance(ctx, func(record store.Instance) {
+		if pending(record) || record.Provider != r.opts.Machines.Provider() {
+			return
+		}
+		destroyed, err := r.destroyIfIdle(ctx, record.Key)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if destroyed {
+			s.Idle++
+		}
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+func (r *Runs) destroyIfIdle(ctx context.Context, key string) (bool, error) {
+	lock, err := r.tryLock(ctx, sandboxLock(key))
+	if errors.Is(err, errBusy) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lock.release()
+	record, found, err := r.stores.Instances.Get(lock.ctx, key)
+	if err != nil || !found || time.Duration(lock.now-record.UpdatedAt)*time.Millisecond < r.opts.SandboxTTL {
+		return false, err
+	}
+	used, err := r.inUse(lock.ctx, record, "")
+	if err != nil || used != "" {
+		return false, err
+	}
+	return true, r.destroy(lock.ctx, record)
+}
+
+// eachInstance goes through all records, where the store can list them.
+func (r *Runs) eachInstance(ctx context.Context, each func(store.Instance)) error {
+	if !r.stores.Instances.Features().List {
+		return nil
+	}
+	var cursor []byte
+	for {
+		page, err := r.stores.Instances.List(ctx, store.InstanceListOptions{Cursor: cursor, Limit: sweepPage})
+		if err != nil {
+			return fmt.Errorf("listing sandboxes: %w", err)
+		}
+		for _, record := range page.Instances {
+			each(record)
+		}
+		if !page.More || ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		cursor = page.Cursor
+	}
+}
+
+// retain deletes the records and logs of runs that ended longer ago than they are to be kept, but not before
+// their sandbox is gone or another's.
+func (r *Runs) retain(ctx context.Context, s *Sweep) error {
+	features := r.stores.Runs.Features()
+	if r.opts.Retention == 0 || !features.List || !features.Delete {
+		return nil
+	}
+	clock, err := r.stores.Runs.ListReclaimable(ctx, store.ReclaimOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	before := clock.Now - r.opts.Retention.Milliseconds()
+	var cursor []byte
+	for {
+		page, err := r.stores.Runs.List(ctx, store.RunListOptions{FinishedBefore: &before, Cursor: cursor, Limit: sweepPage})
+		if err != nil {
+			return err
+		}
+		for _, run := range page.Runs {
+			deleted, err := r.expunge(ctx, run)
+			if err != nil {
+				return err
+			}
+			if deleted {
+				s.Deleted++
+			}
+		}
+		if !page.More {
+			return nil
+		}
+		cursor = page.Cursor
+	}
+}
+
+func (r *Runs) expunge(ctx context.Context, run store.Run) (bool, error) {
+	if !run.Status.Terminal() {
+		return false, nil
+	}
+	if run.SandboxKey != nil {
+		record, found, err := r.stores.Instances.Get(ctx, *run.SandboxKey)
+		if err != nil {
+			return false, err
+		}
+		if found && deref(record.LatestRunID) == run.ID {
+			return false, nil // its record is what names the sandbox's last user
+		}
+	}
+	if r.stores.Log.Features().Truncate {
+		if err := r.stores.Log.Truncate(ctx, run.ID); err != nil {
+			return false, fmt.Errorf("removing the log of run %q: %w", run.ID, err)
+		}
+	}
+	deleted, err := r.stores.Runs.Delete(ctx, run.ID)
+	if err != nil {
+		return false, fmt.Errorf("deleting run %q: %w", run.ID, err)
+	}
+	return deleted, nil
+}
+
+// PrunedJournals is what was done about the journals in one sandbox.
+type PrunedJournals = journal.Swept
+
+// PruneJournals deletes, in all sandboxes that are known, the journals of runs that have ended, and old ones of
+// runs that nobody knows. It says by sandbox what it did; what went wrong with one keeps its files.
+func (r *Runs) PruneJournals(ctx context.Context) (map[string]*PrunedJournals, error) {
+	swept := map[string]*PrunedJournals{}
+	err := r.eachInstance(ctx, func(record store.Instance) {
+		if pending(record) || record.Provider != r.opts.Machines.Provider() {
+			return
+		}
+		machine, err := r.opts.Machines.Open(ctx, record.ProviderSandboxID)
+		if err != nil {
+			r.log.Debug("no journals are pruned in a sandbox", "sandbox", record.ProviderSandboxID, "err", err)
+			return
+		}
+		swept[record.ProviderSandboxID] = r.prune(ctx, machine)
+	})
+	return swept, err
+}
+
+func (r *Runs) prune(ctx context.Context, machine Machine) *journal.Swept {
+	return journal.Sweep(ctx, machine, journal.SweepOptions{
+		Dir: r.opts.JournalDir,
+		Lookup: func(ctx context.Context, runID string) (journal.Standing, error) {
+			run, found, err := r.stores.Runs.Get(ctx, runID)
+			switch {
+			case err != nil:
+				return journal.Unknown, err
+			case !found:
+				return journal.Unknown, nil
+			case !run.Status.Terminal():
+				return journal.Open, nil
+			case r.opts.Keep != KeepEverything:
+				return journal.Unknown, nil // viewers read from it: it has the time of an orphan
+			}
+			return journal.Ended, nil
+		},
+	})
+}
+
+// pruneEvery is how often the loop prunes journals.
+const pruneEvery = time.Hour
+
+// ReapLoop sweeps again and again, about every so often, until ctx ends or r is closed, and returns nil then.
+// What goes wrong in one sweep is logged, and tried again by the next.
+func (r *Runs) ReapLoop(ctx context.Context, every time.Duration) error {
+	if every <= 0 {
+		return fmt.Errorf("sweeping runs every %s: %w", every, store.ErrInvalid)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	pruned := time.Now()
+	for {
+		// Hosts that were started together don't sweep together.
+		if err := pause(ctx, every*4/5+jitter(every*2/5)); err != nil {
+			return nil //nolint:nilerr // that is how it ends
+		}
+		s, err := r.Reap(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.log.Error("a sweep of runs did not get through", "err", err)
+		}
+		if n := s.Considered + s.Deleted + s.Machines; n > 0 {
+			r.log.Info("swept runs", "considered", s.Considered, "outcomes", s.Outcomes, "orphans", s.Orphans, "deleted", s.Deleted)
+		}
+		if time.Since(pruned) > pruneEvery {
+			pruned = time.Now()
+			if _, err := r.PruneJournals(ctx); err != nil && ctx.Err() == nil {
+				r.log.Error("journals were not pruned", "err", err)
+			}
+		}
+	}
+}
