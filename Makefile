@@ -45,7 +45,7 @@ PART := scripts/part.sh
 USER_PACKAGES := ./host/engine/... ./host/internal/engine/... ./cmd/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build plugins run test check lint bench bench-node soak fuzz chaos clean \
+.PHONY: help build plugins sdk run test check lint bench bench-node soak fuzz chaos clean \
 	check-race check-lint check-vet check-guests check-user check-fuzz check-smoke check-vuln
 
 help: ## list these targets
@@ -104,6 +104,10 @@ plugins: ## rebuild the guests from their sources, byte for byte, and the guests
 		$(GUEST_BUILD) -o plugins/$$name.wasm ./plugins/$$name; done
 	@cd plugins && ../scripts/sha256.sh $(addsuffix .wasm,$(GUESTS)) >SHA256SUMS
 	@GUEST_BUILD='$(GUEST_BUILD)' scripts/test-guests.sh
+
+sdk: ## write the generated parts of the SDKs anew, build them all, try them (see sdk/*/README.md for what they need)
+	go run ./internal/sdkgen
+	go test -count 1 ./internal/sdkgen ./internal/sdktest
 
 bench: ## run the benchmarks and set pairs in relation: plugin and native, metered and plain, engine and bare
 	@{ go test -run '^$$' -bench '$(BENCH)' -skip '$(BENCHSKIP)' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) $(BENCHPKG) || echo FAIL; } \

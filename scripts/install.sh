@@ -10,6 +10,10 @@ missing=()
 for tool in "${!packages[@]}"; do
 	command -v "$tool" >/dev/null || missing+=("${packages[$tool]}")
 done
+# Compilers for plugins, which are named otherwise than their commands.
+for package in rustc libstd-rust-dev-wasm32 lld-14; do
+	dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+done
 if [ ${#missing[@]} -gt 0 ]; then
 	echo "installing: ${missing[*]}"
 	export DEBIAN_FRONTEND=noninteractive

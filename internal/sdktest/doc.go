@@ -1,0 +1,6 @@
+// Package sdktest tries the SDKs that are not in Go, with real compilers: each must read and write the
+// golden vectors of the ABI, and each example plugin must pass the suite that its author would run. It
+// has only tests. A compiler that is not there is told loudly, with what to install.
+//
+// imports: host.
+package sdktest

@@ -1,0 +1,53 @@
+//go:build !race
+
+// The modules are the same under the race detector, and compiling them takes it minutes.
+
+package sdktest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// language is one SDK.
+type language struct {
+	name    string
+	build   string // the script that makes a module: OUT SOURCE
+	vectors string // source of the module for the golden vectors
+	example string // source of a ledger
+}
+
+func languages() []language {
+	return []language{
+		{"rust", "sdk-rust.sh", "sdk/rust/vectors/lib.rs", "examples/ledger-memory-rust/src/lib.rs"},
+	}
+}
+
+// noCompiler is how a build script ends when its compiler is missing.
+const noCompiler = 3
+
+// module builds a source below the repository's root.
+func (l language) module(t *testing.T, source string) string {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), strings.ReplaceAll(l.name, " ", "-")+".wasm")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", l.build), out, filepath.Join(root, filepath.FromSlash(source)))
+	text, err := cmd.CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == noCompiler {
+		why := strings.TrimSpace(string(text))
+		fmt.Fprintf(os.Stderr, "\n*** LEFT OUT: %s: %s\n\n", t.Name(), why)
+		t.Skip("LEFT OUT: " + why)
+	}
+	if err != nil {
+		t.Fatalf("building %s: %v\n%s", source, err, text)
+	}
+	return out
+}
