@@ -46,6 +46,13 @@ type Options struct {
 	// volumes, each with what is below it. None is no volumes. The directories
 	// of the process that serves the data directory count.
 	HostPaths []string
+	// Nameserver is the DNS server ("10.0.0.2:53") that the names are looked up with that sandboxes ask
+	// for; "" is this machine's way. That of the process that serves the data directory counts.
+	Nameserver string
+	// Roots is a file of certificates in PEM who may vouch, besides those that this machine trusts, for the
+	// hosts that credentials are sent to: a private authority. That of the process that serves the data
+	// directory counts.
+	Roots string
 	// MaxDisk is how many bytes the files of one sandbox may take, and MaxFiles how many there may be,
 	// beyond those of its image; 0 is 20 GiB and a million, less than 0 is no limit. A request may ask
 	// for less ("ephemeral-storage" in resourceLimits). The limits are soft: files are measured, at

@@ -81,7 +81,7 @@ func (o *owner) start(ctx context.Context, opts Options) (err error) {
 	o.manager, err = lifecycle.Open(ctx, lifecycle.Options{
 		DataDir: opts.DataDir, Logger: opts.Logger, Program: o.program, Level: can.level, UserNamespace: can.userNamespace,
 		Egress: can.level == jail.Namespaces && can.noEgress == "", Landlock: can.landlock >= jail.MinLandlock, Volatile: can.volatile, Copied: can.copied, Groups: can.groups, Images: opts.Images,
-		HostPaths: opts.HostPaths, Disk: opts.disk(),
+		HostPaths: opts.HostPaths, Disk: opts.disk(), Nameserver: opts.Nameserver, Roots: opts.Roots,
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trail"
 )
 
 const (
@@ -101,6 +103,9 @@ func (g *Gateway) Answer(ctx context.Context, query []byte) []byte {
 	name := canonicalName(q.Name.String())
 	rules := g.rules.Load()
 	if name == "" || !rules.allowsName(name) {
+		if name != "" {
+			g.record(destination{name: name}, &trail.RefusedError{Reason: notAllowed})
+		}
 		reply.RCode = dnsmessage.RCodeNameError
 		return pack(reply, &q, nil)
 	}
@@ -114,12 +119,20 @@ func (g *Gateway) Answer(ctx context.Context, query []byte) []byte {
 	case err == nil:
 		a := g.names.address(name).As4()
 		return pack(reply, &q, &dnsmessage.AResource{A: a})
-	case errors.Is(err, errRefused), errors.As(err, &dnsErr) && dnsErr.IsNotFound:
+	case isRefused(err):
+		g.record(destination{name: name}, err)
+		reply.RCode = dnsmessage.RCodeNameError
+	case errors.As(err, &dnsErr) && dnsErr.IsNotFound:
 		reply.RCode = dnsmessage.RCodeNameError
 	default:
 		reply.RCode = dnsmessage.RCodeServerFailure
 	}
 	return pack(reply, &q, nil)
+}
+
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*trail.RefusedError](err)
+	return ok
 }
 
 // pack writes an answer with at most one question and one record.

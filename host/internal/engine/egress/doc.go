@@ -7,7 +7,7 @@
 //
 //	g, err := egress.NewGateway(egress.Options{Policy: policy})
 //	stop, err := g.Serve(sockets)
-//	http.Handle("/", egress.NewServer(g, token)) // GET, POST, PATCH, DELETE /policy
+//	http.Handle("/", egress.NewServer(g, token, nil)) // GET, POST, PATCH, DELETE /policy
 //
 // DNS answers with an address of a range of our own for each name that the policy allows and that
 // exists. A connection to such an address is a connection to that name, whatever protocol runs on it:
@@ -22,5 +22,7 @@
 //
 // The language of policies and the API are those of OpenSandbox's egress sidecar.
 //
-// imports: nothing of ours.
+// An [Interceptor] may take connections to some names over, and dials with [Gateway.Dial] then.
+//
+// imports: trail.
 package egress

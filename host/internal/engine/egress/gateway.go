@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trail"
 )
 
 // Bounds of one sandbox's gateway.
@@ -35,6 +37,22 @@ type Options struct {
 	Local func(netip.Addr) bool
 	// Original is where a redirected connection was going; by default the kernel is asked.
 	Original func(*net.TCPConn) (netip.AddrPort, error)
+	// Check may refuse a policy: covers tells whether it allows a host, a name or "*." and a domain, by a
+	// rule of its own. nil refuses none.
+	Check func(covers func(host string) bool) error
+	// Record gets what is not let out; nil gets nothing.
+	Record func(trail.Entry)
+}
+
+// Interceptor takes connections over.
+type Interceptor interface {
+	// Wants tells whether connections to a name and port are for it.
+	Wants(name string, port uint16) bool
+	// Serve serves such a connection, and closes it.
+	Serve(c net.Conn, name string, port uint16)
+	// Bypassed tells what is worth recording of a connection that is not for it, "" is nothing. name is ""
+	// for one to an address.
+	Bypassed(name string, port uint16) string
 }
 
 // DefaultMaxRules is the original's limit.
@@ -49,6 +67,9 @@ type Gateway struct {
 
 	mu     sync.Mutex
 	policy *Policy // as it was given; nil until the first
+
+	interceptor Interceptor // nil: nobody
+	joined      joined
 }
 
 // NewGateway makes a gateway. The policy's actions must be right: see Policy.Check.
@@ -64,6 +85,9 @@ func NewGateway(opts Options) (*Gateway, error) {
 	}
 	if opts.MaxRules == 0 {
 		opts.MaxRules = DefaultMaxRules
+	}
+	if opts.Record == nil {
+		opts.Record = func(trail.Entry) {}
 	}
 	g := &Gateway{opts: opts, names: newNames(), dial: net.Dialer{Timeout: dialWithin}}
 	g.rules.Store(compile(nil))
@@ -124,10 +148,36 @@ func (g *Gateway) change(f func(*Policy) (Policy, error)) (*Policy, error) {
 	if p, err = p.normalise(); err != nil {
 		return nil, err
 	}
+	rules := compile(&p)
+	if g.opts.Check != nil {
+		if err := g.opts.Check(rules.covers); err != nil {
+			return nil, &CheckError{err}
+		}
+	}
 	g.policy = &p
-	g.rules.Store(compile(&p))
+	g.rules.Store(rules)
 	return &p, nil
 }
+
+// CheckError tells that a policy takes something away that is needed.
+type CheckError struct{ Err error }
+
+func (e *CheckError) Error() string { return "credential vault policy validation: " + e.Err.Error() }
+
+func (e *CheckError) Unwrap() error { return e.Err }
+
+// Hold runs f while the policy doesn't change. covers is as in Options.Check.
+func (g *Gateway) Hold(f func(covers func(host string) bool) error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return f(g.rules.Load().covers)
+}
+
+// Intercept lets i take connections over. It is called before Serve.
+func (g *Gateway) Intercept(i Interceptor) { g.interceptor = i }
+
+// Allows tells whether a name, in its canonical form, is allowed now.
+func (g *Gateway) Allows(name string) bool { return g.rules.Load().allowsName(name) }
 
 // ServeTCP joins connections that were redirected to l with where they were going, until l is closed.
 func (g *Gateway) ServeTCP(l net.Listener) {
@@ -163,22 +213,6 @@ func accept(l net.Listener, most int, serve func(net.Conn)) {
 	}
 }
 
-// join connects c with its destination. What is not allowed, or not there, sees its connection reset.
-func (g *Gateway) join(c *net.TCPConn) {
-	out, err := g.connect(c)
-	if err != nil {
-		_ = c.SetLinger(0)
-		_ = c.Close()
-		return
-	}
-	var both sync.WaitGroup
-	both.Go(func() { pipe(out, c) })
-	both.Go(func() { pipe(c, out) })
-	both.Wait()
-	_ = c.Close()
-	_ = out.Close()
-}
-
 // pipe copies one direction. When it ends by a fault, both ends are told.
 func pipe(to, from *net.TCPConn) {
 	if _, err := io.Copy(to, from); err != nil {
@@ -189,63 +223,4 @@ func pipe(to, from *net.TCPConn) {
 		return
 	}
 	_ = to.CloseWrite()
-}
-
-var errRefused = errors.New("the policy does not allow it")
-
-func (g *Gateway) connect(c *net.TCPConn) (*net.TCPConn, error) {
-	to, err := g.opts.Original(c)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialWithin)
-	defer cancel()
-	addrs, err := g.destinations(ctx, to.Addr().Unmap())
-	if err != nil {
-		return nil, err
-	}
-	err = errRefused
-	for _, a := range addrs {
-		var out net.Conn
-		out, err = g.dial.DialContext(ctx, "tcp", netip.AddrPortFrom(a, to.Port()).String())
-		if err == nil {
-			return out.(*net.TCPConn), nil //nolint:errcheck,forcetypeassert // tcp is what was asked for
-		}
-	}
-	return nil, fmt.Errorf("connecting: %w", err)
-}
-
-// destinations are the addresses that a connection to an address may be made to.
-func (g *Gateway) destinations(ctx context.Context, a netip.Addr) ([]netip.Addr, error) {
-	rules := g.rules.Load()
-	if name := g.names.name(a); name != "" {
-		if !rules.allowsName(name) {
-			return nil, errRefused
-		}
-		return g.lookup(ctx, rules, name)
-	}
-	if !rules.allowsAddress(a, g.opts.Local) {
-		return nil, errRefused
-	}
-	return []netip.Addr{a}, nil
-}
-
-// lookup resolves a name to those of its addresses that it may lead to.
-func (g *Gateway) lookup(ctx context.Context, rules *compiled, name string) ([]netip.Addr, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookupWithin)
-	defer cancel()
-	all, err := g.opts.Resolve(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("resolving %s: %w", name, err)
-	}
-	allowed := make([]netip.Addr, 0, len(all))
-	for _, a := range all {
-		if a = a.Unmap().WithZone(""); rules.allowsResolved(a, g.opts.Local) {
-			allowed = append(allowed, a)
-		}
-	}
-	if len(allowed) == 0 {
-		return nil, errRefused
-	}
-	return allowed, nil
 }

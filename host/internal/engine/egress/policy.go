@@ -179,3 +179,16 @@ func (c *compiled) allowsResolved(a netip.Addr, local func(netip.Addr) bool) boo
 	}
 	return !local(a)
 }
+
+// covers tells whether a rule about names allows a host, or all names below a domain ("*.").
+func (c *compiled) covers(host string) bool {
+	domain, below := strings.CutPrefix(host, "*.")
+	for i := range c.rules {
+		switch r := &c.rules[i]; {
+		case r.name == "":
+		case r.below && (strings.HasSuffix(domain, "."+r.name) || below && domain == r.name), !r.below && !below && r.name == domain:
+			return r.allow
+		}
+	}
+	return false
+}

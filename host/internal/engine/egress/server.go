@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // AuthHeader carries a sandbox's token.
@@ -26,24 +27,35 @@ const allowed = "GET, POST, PUT, PATCH, DELETE"
 type Server struct {
 	gateway *Gateway
 	token   string
+	vault   http.Handler
 }
 
-// NewServer makes the handler. Without a token, which no sandbox should be, everybody may call.
-func NewServer(g *Gateway, token string) *Server { return &Server{gateway: g, token: token} }
+// VaultPath is where the credential vault's API begins.
+const VaultPath = "/credential-vault"
+
+// NewServer makes the handler. Without a token, which no sandbox should be, everybody may call. vault
+// serves what is below VaultPath; nil is nobody.
+func NewServer(g *Gateway, token string, vault http.Handler) *Server {
+	return &Server{gateway: g, token: token, vault: vault}
+}
 
 // ServeHTTP implements http.Handler. Errors are plain text.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/healthz":
+	vault := s.vault != nil && (r.URL.Path == VaultPath || strings.HasPrefix(r.URL.Path, VaultPath+"/"))
+	switch {
+	case r.URL.Path == "/healthz":
 		_, _ = io.WriteString(w, "ok")
 		return
-	case "/policy":
-	default:
+	case r.URL.Path != "/policy" && !vault:
 		http.NotFound(w, r)
 		return
 	}
 	if s.token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get(AuthHeader)), []byte(s.token)) != 1 {
 		http.Error(w, "unauthorized", http.StatusUnauthorized)
+		return
+	}
+	if vault {
+		s.vault.ServeHTTP(w, r)
 		return
 	}
 	switch r.Method {
@@ -172,6 +184,10 @@ func orDeny(p *Policy) Policy {
 func (s *Server) fail(w http.ResponseWriter, what string, err error) {
 	if limit, ok := errors.AsType[*LimitError](err); ok {
 		http.Error(w, limit.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	if check, ok := errors.AsType[*CheckError](err); ok {
+		http.Error(w, check.Error(), http.StatusBadRequest)
 		return
 	}
 	http.Error(w, what+": "+err.Error(), http.StatusBadRequest)

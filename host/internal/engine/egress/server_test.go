@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/vault"
 )
 
 // TestPolicyAPI goes through what the original was seen to answer, in its order.
@@ -18,7 +20,7 @@ func TestPolicyAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(NewServer(g, "t0ken"))
+	srv := httptest.NewServer(NewServer(g, "t0ken", nil))
 	defer srv.Close()
 	for _, c := range []struct {
 		method, body string
@@ -100,7 +102,7 @@ func FuzzPolicy(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := NewServer(g, "")
+		s := NewServer(g, "", nil)
 		do := func(method, body string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, httptest.NewRequest(method, "/policy", strings.NewReader(body)))
@@ -141,8 +143,15 @@ func TestDocumentedRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewServer(g, "")
 	for r := range listed {
+		store := vault.NewStore()
+		if _, err := store.Create(vault.CreateRequest{
+			Credentials: []vault.Credential{{Name: "{name}", Source: vault.Source{Value: "v"}}},
+			Bindings:    []vault.Binding{{Name: "{name}", Match: vault.Match{Hosts: []string{"a.test"}}, Auth: vault.Auth{Type: "passthrough"}}},
+		}, func(string) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		s := NewServer(g, "", vault.NewServer(store, g, func() {}))
 		method, path, _ := strings.Cut(r, " ")
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("")))

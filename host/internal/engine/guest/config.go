@@ -3,6 +3,7 @@ package guest
 import (
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trust"
 )
 
 // Config is the first message on the control socket, from the shim.
@@ -23,6 +24,8 @@ type Config struct {
 	// Egress makes a way out of the network namespace, whose sockets the shim
 	// gets before the reply.
 	Egress bool
+	// Trust is a certificate authority that the sandbox's programs are to trust; nil is none.
+	Trust *trust.Authority
 	// NoGroups is set where supplementary groups can't be set.
 	NoGroups bool
 	// Usage is where the sandbox's use is read, as the machine names it, and

@@ -8,5 +8,5 @@
 // say when the shim has gone. As process 1 of a process namespace its end is
 // the end of every other process; elsewhere it kills what it started.
 //
-// imports: cgroup, egress, execd, jail, reexec.
+// imports: cgroup, egress, execd, jail, reexec, trust.
 package guest

@@ -19,6 +19,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/engine/execd"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trust"
 )
 
 // Main runs the init and never returns. main calls it first thing, on the
@@ -120,6 +121,15 @@ func (g *guest) enter() (net.Listener, error) {
 
 // openNetwork makes the way out and hands its sockets to the shim.
 func (g *guest) openNetwork() error {
+	if g.config.Trust != nil {
+		var volumes []string
+		for _, v := range g.config.Jail.Volumes {
+			volumes = append(volumes, v.Target)
+		}
+		if err := trust.Install("/", *g.config.Trust, volumes); err != nil {
+			return err
+		}
+	}
 	s, err := egress.Open()
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/engine/jail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trust"
 )
 
 // searchPath is PATH in a sandbox, unless the request has one.
@@ -37,7 +38,7 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	if err != nil {
 		return nil, err
 	}
-	network, err := m.network(&rec, q.policy)
+	network, err := m.network(&rec, q)
 	if err != nil {
 		return nil, err
 	}
@@ -201,6 +202,9 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		spec.MaxProcesses = uint64(q.limits.Processes) // counted per user namespace
 	}
 	env := map[string]string{"PATH": searchPath}
+	if rec.Credentials {
+		maps.Copy(env, trust.Environment())
+	}
 	if m.isolated() {
 		env["HOME"] = "/root"
 		env["EXECD_ENVS"] = "/opt/opensandbox/.env" // as the original's; clients add to it

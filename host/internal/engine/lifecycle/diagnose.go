@@ -60,7 +60,7 @@ func (s *Server) diagnoseEvents(w http.ResponseWriter, r *http.Request, id strin
 		return err
 	}
 	var faults details
-	number(q, &faults, "limit", 50, 500)
+	limit := number(q, &faults, "limit", 50, 500)
 	if faults != nil {
 		return faults
 	}
@@ -68,7 +68,7 @@ func (s *Server) diagnoseEvents(w http.ResponseWriter, r *http.Request, id strin
 	if err != nil {
 		return err
 	}
-	return writeText(w, true, box.events())
+	return writeText(w, true, box.eventsAndAttempts(r.Context(), limit))
 }
 
 func (s *Server) diagnoseInspect(w http.ResponseWriter, _ *http.Request, id string) error {
@@ -83,7 +83,7 @@ func (s *Server) diagnoseSummary(w http.ResponseWriter, r *http.Request, id stri
 	q := r.URL.Query()
 	var faults details
 	tail := number(q, &faults, "tail", 50, 10_000)
-	number(q, &faults, "event_limit", 20, 500)
+	limit := number(q, &faults, "event_limit", 20, 500)
 	if faults != nil {
 		return faults
 	}
@@ -103,7 +103,7 @@ func (s *Server) diagnoseSummary(w http.ResponseWriter, r *http.Request, id stri
 	rule := strings.Repeat("=", 72)
 	_, _ = fmt.Fprintf(&out, "%s\nSANDBOX DIAGNOSTICS SUMMARY\nSandbox ID: %s\n%s\n", rule, id, rule)
 	section("INSPECT", box.inspect(s.m))
-	section("EVENTS", box.events())
+	section("EVENTS", box.eventsAndAttempts(r.Context(), limit))
 	section("LOGS (last "+strconv.Itoa(tail)+" lines)", logs)
 	return writeText(w, false, out.String())
 }
@@ -202,6 +202,7 @@ func (s *sandbox) inspect(m *Manager) string {
 	}
 	add("Isolation", "%s", rec.Level)
 	add("Pause", "%s", pauseKind(rec.Group.CanFreeze()))
+	add("Credentials", "%s", credentialsKind(rec.Credentials))
 	out = append(out, "", "Resources:")
 	limit := func(name, value string, has bool) {
 		if !has {
@@ -239,4 +240,11 @@ func pauseKind(freezer bool) string {
 		return "by the freezer; processes don't notice"
 	}
 	return "by SIGSTOP, since no freezer may be used here; parents and debuggers can notice"
+}
+
+func credentialsKind(proxy bool) string {
+	if proxy {
+		return "injected by a proxy outside; see the events for what it refused"
+	}
+	return "none"
 }

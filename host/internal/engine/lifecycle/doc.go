@@ -21,5 +21,5 @@
 //
 // Names in these that begin with a dot are being made or removed.
 //
-// imports: cgroup, copier, egress, guest, image, jail, layer, reexec, shim, unixsock.
+// imports: cgroup, copier, egress, guest, image, jail, layer, reexec, shim, trust, unixsock.
 package lifecycle

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/shim"
@@ -18,7 +20,12 @@ const egressPort = 18080
 
 // network is a sandbox's way out: by its policy, or to all that is public when it was given none. The
 // egress API has a token to call it with only when there is a policy, as in the original.
-func (m *Manager) network(rec *record, policy *egress.Policy) (*shim.Network, error) {
+func (m *Manager) network(rec *record, q createRequest) (*shim.Network, error) {
+	policy := q.policy
+	if !m.opts.Egress && q.credentials {
+		return nil, problem(http.StatusBadRequest, codeInvalidParameter,
+			"credentialProxy needs a network, which sandboxes don't have on this machine (see alineo-host doctor)")
+	}
 	if !m.opts.Egress {
 		if policy == nil || policy.DefaultAction == egress.Deny && len(policy.Egress) == 0 {
 			return nil, nil //nolint:nilnil // no way out is what was asked for, or all there is
@@ -28,7 +35,7 @@ func (m *Manager) network(rec *record, policy *egress.Policy) (*shim.Network, er
 	}
 	token := newToken()
 	if policy == nil {
-		return &shim.Network{Policy: &egress.Policy{DefaultAction: egress.Allow}, Token: token}, nil
+		return &shim.Network{Policy: &egress.Policy{DefaultAction: egress.Allow}, Token: token, Nameserver: m.opts.Nameserver}, nil
 	}
 	if err := policy.Check(); err != nil {
 		return nil, problem(http.StatusBadRequest, codeInvalidParameter, "networkPolicy: %v", err)
@@ -36,8 +43,8 @@ func (m *Manager) network(rec *record, policy *egress.Policy) (*shim.Network, er
 	if len(policy.Egress) > egress.DefaultMaxRules {
 		return nil, problem(http.StatusBadRequest, codeInvalidParameter, "networkPolicy has %d rules, and %d are the most", len(policy.Egress), egress.DefaultMaxRules)
 	}
-	rec.EgressToken = token
-	return &shim.Network{Policy: policy, Token: token}, nil
+	rec.EgressToken, rec.Credentials = token, q.credentials
+	return &shim.Network{Policy: policy, Token: token, Credentials: q.credentials, Nameserver: m.opts.Nameserver, Roots: m.opts.Roots}, nil
 }
 
 // newToken is 24 random bytes, as the original's.
@@ -63,4 +70,34 @@ func egressTransport(dir string) *http.Transport {
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return unixsock.Dial(ctx, socket) },
 		DisableKeepAlives: true, // it is asked rarely
 	}
+}
+
+// vaultTransport tells whether a request to the egress API may carry secrets: it came by TLS, or did not
+// leave this machine.
+func vaultTransport(r *http.Request) bool {
+	if r.TLS != nil || r.Method == http.MethodGet || !strings.HasPrefix(afterPort(r.URL.Path), egress.VaultPath) {
+		return true
+	}
+	if !here(r.RemoteAddr) {
+		return false
+	}
+	// Another process of ours may have taken it, and passed it on.
+	for hop := range strings.SplitSeq(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",") {
+		if hop = strings.TrimSpace(hop); hop != "" && !here(hop) {
+			return strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+		}
+	}
+	return true
+}
+
+// here tells whether an address is this machine's loopback, or a unix socket's.
+func here(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Unmap().IsLoopback()
+	}
+	return host == "" || host == "@"
 }

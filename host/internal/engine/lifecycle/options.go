@@ -29,6 +29,12 @@ type Options struct {
 	Groups cgroup.Parent
 	// Egress tells that sandboxes can have a way out.
 	Egress bool
+	// Nameserver is the DNS server, with its port, that sandboxes' names are looked up with; "" is the
+	// machine's way.
+	Nameserver string
+	// Roots is a file of certificates in PEM who may vouch for upstreams of credential proxies besides the
+	// machine's; "" is none.
+	Roots string
 	// Images maps image names to what they are: "host" is the machine's root, a
 	// path is one of files, anything else the name of another image.
 	Images map[string]string

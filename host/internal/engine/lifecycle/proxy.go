@@ -94,6 +94,10 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, args []string) er
 	if r.Header.Get("Upgrade") != "" && !isWebSocket(r) {
 		return problem(http.StatusBadRequest, codeUnknown, "Websocket upgrade is not supported yet")
 	}
+	if n == egressPort && !vaultTransport(r) {
+		http.Error(w, "credential vault writes require TLS or loopback transport", http.StatusUpgradeRequired)
+		return nil
+	}
 	path, rawPath := afterPort(r.URL.Path), afterPort(r.URL.EscapedPath())
 	transport := box.transport
 	if n == egressPort && box.record().EgressToken != "" {

@@ -51,6 +51,8 @@ type record struct {
 	PausedAt time.Time `json:",omitzero"`
 	// EgressToken is what callers of its egress API must send; "" is no API.
 	EgressToken string `json:",omitempty"`
+	// Credentials tells that it has a credential proxy.
+	Credentials bool `json:",omitempty"`
 	// Platform is what was asked for.
 	Platform *wirePlatform `json:",omitempty"`
 	// RenewBy is how long a request through the proxy lets it live; 0 is no

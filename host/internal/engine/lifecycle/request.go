@@ -28,6 +28,8 @@ type createRequest struct {
 	renewBy    time.Duration // 0 is no renewal on access
 	volumes    []volumeRequest
 	policy     *egress.Policy // nil: none was given
+	// credentials asks for a credential proxy, which needs a policy.
+	credentials bool
 }
 
 // minTimeout is the shortest time to live that the wire allows.
@@ -62,7 +64,7 @@ func parseCreate(b body) (createRequest, error) {
 	}
 	q.platform = rules.platform
 	q.volumes = rules.volumes
-	q.policy = rules.policy
+	q.policy, q.credentials = rules.policy, rules.credentials
 	return q, checkVolumes(q.volumes)
 }
 
@@ -197,8 +199,6 @@ func (s *ruleSet) check() error {
 		return problem(http.StatusBadRequest, codeUnsupportedPool, "extensions.poolRef needs a Kubernetes runtime")
 	case s.secure:
 		return bad("secureAccess needs a Kubernetes runtime with an ingress gateway")
-	case s.credentials:
-		return bad("credentialProxy is not available: this engine has no credential vault")
 	case s.platform != nil && (s.platform.OS != "linux" || s.platform.Arch != runtime.GOARCH):
 		return bad("platform %s/%s is not available here: this machine runs linux/%s", s.platform.OS, s.platform.Arch, runtime.GOARCH)
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/unixsock"
 )
 
@@ -79,6 +80,14 @@ func (c *Client) Logs(ctx context.Context, tail int, from time.Time) (string, er
 		return "", fmt.Errorf("shim: reading the log: %w", err)
 	}
 	return string(text), nil
+}
+
+// Attempts are the latest that the sandbox made to reach something and that didn't go as it wanted, and
+// those that got a credential.
+func (c *Client) Attempts(ctx context.Context) ([]trail.Entry, error) {
+	var out []trail.Entry
+	err := c.do(ctx, http.MethodGet, "/attempts", nil, &out)
+	return out, err
 }
 
 // Wait returns nil when the shim has gone. exited is called once before that,

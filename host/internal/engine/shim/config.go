@@ -61,6 +61,14 @@ type Network struct {
 	Policy *egress.Policy
 	// Token is what callers of the egress API must send.
 	Token string
+	// Credentials makes a credential proxy, with a vault.
+	Credentials bool
+	// Nameserver is the address, with its port, of the DNS server that names are looked up with; "" is the
+	// machine's way.
+	Nameserver string
+	// Roots is a file of certificates in PEM who may vouch for upstreams of the credential proxy besides
+	// the machine's; "" is none.
+	Roots string
 }
 
 // State is how a sandbox is.

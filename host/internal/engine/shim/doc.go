@@ -29,5 +29,10 @@
 // shim stays to tell how. Nobody else has to be alive for a sandbox to end
 // when its time is over.
 //
-// imports: egress, guest, jail, reexec, cgroup, layer, unixsock.
+// With a credential proxy the shim also holds the sandbox's credentials, and the
+// key of the authority that the sandbox trusts: in its memory alone, which no
+// other process may look into. They end with it.
+//
+// imports: egress, intercept, vault, trail, trust, guest, jail, reexec, cgroup,
+// layer, unixsock.
 package shim

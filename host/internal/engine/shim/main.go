@@ -20,8 +20,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/internal/engine/intercept"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/layer"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/reexec"
+	"github.com/alineo-labs/alineo-host/host/internal/engine/trail"
 )
 
 // The descriptors of a shim, after the engine's socket.
@@ -39,7 +41,7 @@ func Main() {
 	reexec.CloseInherited(programFD)
 	engine := os.NewFile(reexec.ControlFD, "engine")
 	in := json.NewDecoder(engine)
-	s := &keeper{changed: make(chan struct{}), ended: make(chan struct{}), destroyed: make(chan struct{})}
+	s := &keeper{trail: trail.New(), changed: make(chan struct{}), ended: make(chan struct{}), destroyed: make(chan struct{})}
 	if err := in.Decode(&s.seed); err != nil {
 		os.Exit(1) // the engine has gone before it said anything
 	}
@@ -74,6 +76,8 @@ type keeper struct {
 	listener    net.Listener
 	init        *initProcess
 	entryFailed bool
+	trail       *trail.Trail
+	authority   *intercept.Authority // nil without a credential proxy
 
 	mu        sync.Mutex
 	state     State
@@ -129,6 +133,9 @@ func (s *keeper) start() error {
 	s.mu.Lock()
 	s.state.Pid, s.state.Init, s.state.ExpiresAt = os.Getpid(), s.init.pid, s.config.ExpiresAt
 	s.mu.Unlock()
+	if err := s.prepareCredentials(); err != nil {
+		return err
+	}
 	r, err := s.init.configure(s.config)
 	s.entryFailed = r.Entry
 	if err != nil || s.init.sockets == nil {
@@ -228,6 +235,7 @@ func (s *keeper) handler() http.Handler {
 	mux.HandleFunc("PUT /expiration", s.renew)
 	mux.HandleFunc("GET /wait", s.wait)
 	mux.HandleFunc("GET /logs", s.logs)
+	mux.HandleFunc("GET /attempts", func(w http.ResponseWriter, _ *http.Request) { s.attempts(w) })
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) { s.operate(w, s.init.stop) })
 	mux.HandleFunc("POST /continue", func(w http.ResponseWriter, _ *http.Request) { s.operate(w, s.init.resume) })
 	mux.HandleFunc("DELETE /{$}", func(w http.ResponseWriter, _ *http.Request) {
