@@ -45,8 +45,11 @@ func ListPlugins(cfg *config.Config) []PluginEntry {
 			bundle, _ := plugins.Find(name)
 			entry.SHA256 = bundle.SHA256
 		}
-		if cfg.Ledger.Plugin == name {
+		switch name {
+		case cfg.Ledger.Plugin:
 			entry.Used = "ledger"
+		case cfg.Credentials.Broker:
+			entry.Used = "credentials"
 		}
 		list = append(list, entry)
 	}

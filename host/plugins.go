@@ -53,7 +53,7 @@ func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 	}
 	cfg, ok := h.cfg.Plugins[name]
 	if !ok {
-		cfg = config.Plugin{Limits: config.DefaultLimits()}
+		cfg = config.DefaultPlugin(name)
 	}
 	spec, err := h.spec(name, cfg)
 	if err != nil {
@@ -91,8 +91,13 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 		}
 		databases[db] = opened
 	}
+	web, err := h.web(name, cfg.Grant)
+	if err != nil {
+		return pluginSpec{}, err
+	}
 	caps := capability.NewSet(capability.SetOptions{
-		Plugin: name, Databases: databases, Logger: h.log.Named("guest").With("plugin", name),
+		Plugin: name, Databases: databases, Secrets: h.secrets(cfg.Grant), Web: web,
+		Logger: h.log.Named("guest").With("plugin", name),
 	})
 	return pluginSpec{caps: caps, Spec: plugin.Spec{
 		Name: name, Wasm: wasm, SHA256: digest, Caps: caps, Config: options, HostVersion: version,

@@ -4,10 +4,15 @@ package config
 //
 // It may be read by several goroutines once it is no longer changed.
 type Config struct {
-	Sandbox Sandbox           `toml:"sandbox"`
-	Ledger  Ledger            `toml:"ledger"`
-	Runs    Runs              `toml:"runs"`
-	Plugins map[string]Plugin `toml:"plugins"`
+	Sandbox Sandbox `toml:"sandbox"`
+	Ledger  Ledger  `toml:"ledger"`
+	Runs    Runs    `toml:"runs"`
+	// Credentials says who binds what sandboxes use and never see.
+	Credentials Credentials       `toml:"credentials"`
+	Plugins     map[string]Plugin `toml:"plugins"`
+	// Secrets are values that plugins are granted by name. They are read again whenever a plugin asks:
+	// see ReadSecret.
+	Secrets map[string]Secret `toml:"secrets"`
 	Engine  Engine            `toml:"engine"`
 	Log     Log               `toml:"log"`
 
@@ -16,6 +21,7 @@ type Config struct {
 	index   index             // where each key stands in the file
 	origins map[string]Origin // where each value that is not a default came from
 	moved   map[string]string // keys that were filled from another key of the file
+	env     func(name string) (string, bool)
 }
 
 // Sandbox says where sandboxes run.
@@ -63,6 +69,12 @@ func (c *Config) RunsPlugin() string {
 	return c.Ledger.Plugin
 }
 
+// Credentials says how credentials get to where the requests of sandboxes leave.
+type Credentials struct {
+	// Broker is the plugin that binds them: a name under [plugins], or a bundled one; empty: there is none.
+	Broker string `toml:"broker"`
+}
+
 // Plugin is one WebAssembly guest.
 type Plugin struct {
 	// Source is the path of the module; empty: the bundled plugin of this name.
@@ -73,6 +85,8 @@ type Plugin struct {
 	Limits Limits `toml:"limits"`
 	// SQL holds the databases that the guest is granted, by the name it asks for.
 	SQL map[string]SQL `toml:"sql"`
+	// Grant is what else the guest may use.
+	Grant Grant `toml:"grant"`
 	// Config is handed to the guest as it is, references resolved.
 	Config map[string]any `toml:"config"`
 }
@@ -92,6 +106,21 @@ type Limits struct {
 	MaxResponse Size `toml:"max_response"`
 	// LogLines is how many lines a second the guest may log.
 	LogLines int `toml:"log_lines"`
+}
+
+// Grant is what a guest may ask of the host beside databases.
+type Grant struct {
+	// HTTP are the addresses that it may send requests to, each with what lies below its path:
+	// https://host:port/prefix.
+	HTTP []string `toml:"http"`
+	// Private are hosts of HTTP that may stand for loopback and private addresses. An address, or
+	// localhost, as the host in HTTP needs no entry here.
+	Private []string `toml:"private"`
+	// CA is a file of certificates in PEM form; when given, servers are trusted that these vouch for, and
+	// no others.
+	CA string `toml:"ca,path"`
+	// Secrets are names under [secrets].
+	Secrets []string `toml:"secrets"`
 }
 
 // SQL is a database that a guest is granted. The guest knows its name, nothing else of it.
@@ -158,12 +187,13 @@ type Log struct {
 
 // Words that the file uses.
 const (
-	Embedded  = "embedded" // sandbox.url: the engine in this process
-	HostImage = "host"     // an image: the machine's own root file system
-	Memory    = ":memory:" // a database that lives as long as the process
-	SQLite    = "sqlite"   // the bundled ledger plugin, and the driver of its database
-	Postgres  = "postgres" // the other bundled ledger plugin, and the driver of its database
-	LedgerDB  = "ledger"   // the database that a ledger plugin asks for
+	Embedded  = "embedded"     // sandbox.url: the engine in this process
+	HostImage = "host"         // an image: the machine's own root file system
+	Memory    = ":memory:"     // a database that lives as long as the process
+	SQLite    = "sqlite"       // the bundled ledger plugin, and the driver of its database
+	Vault     = "broker-vault" // the bundled credential broker
+	Postgres  = "postgres"     // the other bundled ledger plugin, and the driver of its database
+	LedgerDB  = "ledger"       // the database that a ledger plugin asks for
 )
 
 // File is the file that was read, as it was named; empty when there was none.

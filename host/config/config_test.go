@@ -275,3 +275,56 @@ func TestValidateHostPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestReadSecret: what a reference leads to is read each time.
+func TestReadSecret(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	variable := "one"
+	env := func(name string) (string, bool) {
+		if name != "TOKEN" || variable == "gone" {
+			return "", false
+		}
+		return variable, true
+	}
+	write("first\n")
+	cfg, err := config.Parse(filepath.Join(dir, "alineo.toml"), []byte(
+		"[secrets]\nfile = \"file:token\"\nenv = \"env:TOKEN\"\nplain = \"as it is\"\n"), config.WithEnv(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(name, want string) {
+		t.Helper()
+		if got, err := cfg.ReadSecret(name); err != nil || got.Reveal() != want {
+			t.Errorf("%s: %q, %v; want %q", name, got.Reveal(), err, want)
+		}
+	}
+	fails := func(name, why string) {
+		t.Helper()
+		if _, err := cfg.ReadSecret(name); err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "second") {
+			t.Errorf("%s: %v; want an error about %q", name, err, why)
+		}
+	}
+	is("file", "first")
+	is("env", "one")
+	write("second")
+	variable = "two"
+	is("file", "second")
+	is("env", "two")
+	is("plain", "as it is")
+	write("\n")
+	fails("file", "empty")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	variable = "gone"
+	fails("file", "no such file")
+	fails("env", "TOKEN")
+	fails("other", "none of that name")
+}

@@ -91,7 +91,15 @@ func (d *decoder) value(path toml.Key, into reflect.Value, from any) {
 				d.problem(append(slices.Clone(path), name),
 					"not a name for a plugin (small letters, digits, - and _, at most 63)")
 			}
-			return Plugin{Limits: DefaultLimits()}
+			return DefaultPlugin(name)
+		})
+	case *map[string]Secret:
+		decodeMap(d, path, target, from, func(name string) Secret {
+			if !validName(name) {
+				d.problem(append(slices.Clone(path), name),
+					"not a name for a secret (small letters, digits, - and _, at most 63)")
+			}
+			return Secret{}
 		})
 	case *map[string]SQL:
 		decodeMap(d, path, target, from, func(string) SQL { return DefaultSQL() })

@@ -6,14 +6,28 @@ import "time"
 // the working directory or start with ~/; Load makes them absolute.
 func Default() *Config {
 	c := &Config{
-		Sandbox: Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
-		Ledger:  Ledger{Plugin: SQLite},
-		Engine:  Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080"},
-		Log:     Log{Level: "info"},
-		dir:     ".",
+		Sandbox:     Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
+		Ledger:      Ledger{Plugin: SQLite},
+		Credentials: Credentials{Broker: Vault},
+		Engine:      Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080"},
+		Log:         Log{Level: "info"},
+		dir:         ".",
 	}
 	c.fillBundled([]string{SQLite, Postgres})
 	return c
+}
+
+// vaultDeadline is how long a call of the bundled broker may take: it waits for sidecars that are still
+// starting, and for values that are kept elsewhere.
+const vaultDeadline = Duration(30 * time.Second)
+
+// DefaultPlugin is a plugin of that name of which the file says nothing.
+func DefaultPlugin(name string) Plugin {
+	p := Plugin{Limits: DefaultLimits()}
+	if name == Vault {
+		p.Limits.Deadline = vaultDeadline
+	}
+	return p
 }
 
 // DefaultLimits are the limits of a plugin that names none.

@@ -21,6 +21,8 @@ func appendKeys(keys []string, prefix string, t reflect.Type) []string {
 	for i, name := range names {
 		path := prefix + name
 		switch ft := fields[i].Type; {
+		case ft == reflect.TypeFor[map[string]Secret]():
+			keys = append(keys, path)
 		case ft.Kind() == reflect.Map && ft.Elem().Kind() == reflect.Struct:
 			keys = appendKeys(keys, path+"."+anyName+".", ft.Elem())
 		case ft.Kind() == reflect.Struct && ft != reflect.TypeFor[Secret]():
@@ -55,13 +57,11 @@ func cutLast(key string) (table, name string, found bool) {
 // name so that the answer is better than "unknown key".
 func planned(path toml.Key) (instead string, ok bool) {
 	table := [...]struct{ key, instead string }{
-		{"credentials", "the host has no credential broker, remove the table"},
-		{"secrets", "the host has no secrets for plugins, remove the table"},
 		{"serve", "the host does not run as a daemon, remove the table"},
 		{"telemetry", "the host sends no telemetry, remove the table"},
 		{"ledger.record", "the whole ledger is recorded, remove the key"},
 		{"ledger.redact", "nothing is redacted, remove the key and keep secrets out of commands and output"},
-		{"plugins.NAME.grant", "plugins are granted databases only, as [plugins.NAME.sql.DATABASE]"},
+		{"plugins.NAME.grant.files", "plugins are granted no files, remove the key"},
 	}
 	for _, later := range table {
 		pattern := strings.Split(later.key, ".")

@@ -37,7 +37,7 @@ type options struct {
 	ledger  string
 }
 
-// WithBundled names the plugins that need no source: the caller carries them. Without it: sqlite and postgres.
+// WithBundled names the plugins that need no source: the caller carries them. Without it: sqlite, postgres and broker-vault.
 func WithBundled(names ...string) Option {
 	return func(o *options) { o.bundled = names }
 }
@@ -53,7 +53,7 @@ func WithLedger(name string) Option {
 }
 
 func newOptions(opts []Option) options {
-	o := options{bundled: []string{SQLite, Postgres}, env: os.LookupEnv}
+	o := options{bundled: []string{SQLite, Postgres, Vault}, env: os.LookupEnv}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -112,7 +112,9 @@ func newDecoder(path string, opts []Option) (*decoder, error) {
 	cfg.Plugins = nil
 	cfg.file, cfg.dir = path, dir
 	cfg.origins, cfg.moved = map[string]Origin{}, map[string]string{}
-	return &decoder{options: newOptions(opts), cfg: cfg, bad: map[string]bool{}, now: map[string]bool{}}, nil
+	with := newOptions(opts)
+	cfg.env = with.env
+	return &decoder{options: with, cfg: cfg, bad: map[string]bool{}, now: map[string]bool{}}, nil
 }
 
 func (d *decoder) load(text string) {

@@ -113,7 +113,7 @@ func (c *Config) fillPlugin(name string, bundled []string) {
 	}
 	p, ok := c.Plugins[name]
 	if !ok {
-		p = Plugin{Limits: DefaultLimits()}
+		p = DefaultPlugin(name)
 	}
 	if (name == SQLite || name == Postgres) && p.Source == "" {
 		db, granted := p.SQL[LedgerDB]
@@ -174,6 +174,7 @@ func (d *decoder) paths() {
 		if _, remote := remoteScheme(p.Source); !remote {
 			fix(toml.Key{"plugins", name, "source"}.String(), &p.Source)
 		}
+		fix(toml.Key{"plugins", name, "grant", "ca"}.String(), &p.Grant.CA)
 		for _, db := range sortedKeys(p.SQL) {
 			sql := p.SQL[db]
 			fix(toml.Key{"plugins", name, "sql", db, "path"}.String(), &sql.Path)

@@ -46,6 +46,7 @@ func (c *Config) check(bundled []string) Problems {
 	k.sandbox()
 	k.ledger()
 	k.runs()
+	k.credentials()
 	for _, name := range sortedKeys(c.Plugins) {
 		k.plugin(name, c.Plugins[name])
 	}
@@ -132,12 +133,28 @@ func (k *checker) runs() {
 	}
 }
 
+func (k *checker) credentials() {
+	const key = "credentials.broker"
+	name := k.Credentials.Broker
+	_, defined := k.Plugins[name]
+	if !defined && !slices.Contains(k.bundled, name) && name != "" && name != Default().Credentials.Broker {
+		k.addf(key, "%s is neither bundled nor a table under [plugins]%s", k.shown(key, name),
+			didYouMean(name, append(sortedKeys(k.Plugins), k.bundled...)))
+	}
+	for _, name := range sortedKeys(k.Secrets) {
+		if !k.Secrets[name].IsSet() {
+			k.addf(toml.Key{"secrets", name}.String(), "the secret is empty")
+		}
+	}
+}
+
 func (k *checker) plugin(name string, p Plugin) {
 	at := func(parts ...string) string {
 		return append(toml.Key{"plugins", name}, parts...).String()
 	}
 	k.source(name, p, at)
 	k.limits(p.Limits, at)
+	k.grant(name, p.Grant)
 	for _, db := range sortedKeys(p.SQL) {
 		k.sql(p.SQL[db], func(key string) string { return at("sql", db, key) })
 	}
