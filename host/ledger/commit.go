@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
-// committer is the state of the one goroutine that writes.
+// committer is the state of whoever writes: one goroutine, or a caller in its place while it is idle.
 type committer struct {
-	parts    []*part // scratch of gather
+	turn     sync.Mutex // held by whoever writes; taken before the writer's mu
+	tried    *tried     // what a caller leaves to the goroutine
+	parts    []*part    // scratch of gather
 	free     []*part
 	segments []store.Segment // scratch of send
 	flights  []*flight       // parked
@@ -29,32 +32,53 @@ func (w *Writer) run() {
 	defer close(w.done)
 	defer w.abort()
 	for w.base.Err() == nil {
-		if f := w.due(); f != nil {
-			w.until, w.once = time.Time{}, true
-			w.commit(w.unpark(f))
-			w.once = false
-		} else if parts := w.gather(); len(parts) > 0 {
-			w.until = time.Time{}
-			w.commit(parts)
-		} else if !w.idle() {
+		worked, finished, due := w.work()
+		if finished {
 			return
 		}
+		if !worked {
+			w.idle(due)
+		}
 	}
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	w.abandon()
 }
 
-// idle waits for work; false when there will be none.
-func (w *Writer) idle() bool {
-	w.mu.Lock()
-	finished := w.closed && len(w.ready) == 0 && len(w.flights) == 0
-	w.mu.Unlock()
-	if finished {
-		return false
+// work commits one batch. When there is none, finished says that there will be no more, and due when the
+// next flight is to be tried again, if there is one.
+func (w *Writer) work() (worked, finished bool, due time.Time) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	w.until = time.Time{}
+	if t := w.tried; t != nil {
+		w.tried = nil
+		w.commit(t.parts, t)
+		return true, false, due
 	}
-	var timer <-chan time.Time
+	if f := w.due(); f != nil {
+		w.once = true
+		w.commit(w.unpark(f), nil)
+		w.once = false
+		return true, false, due
+	}
+	if parts := w.gather(); len(parts) > 0 {
+		w.commit(parts, nil)
+		return true, false, due
+	}
 	if len(w.flights) > 0 {
-		next := slices.MinFunc(w.flights, func(a, b *flight) int { return a.due.Compare(b.due) })
-		t := time.NewTimer(time.Until(next.due))
+		due = slices.MinFunc(w.flights, func(a, b *flight) int { return a.due.Compare(b.due) }).due
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return false, w.closed && len(w.ready) == 0 && len(w.flights) == 0, due
+}
+
+// idle waits for work, or until due, unless that is zero.
+func (w *Writer) idle(due time.Time) {
+	var timer <-chan time.Time
+	if !due.IsZero() {
+		t := time.NewTimer(time.Until(due))
 		defer t.Stop()
 		timer = t.C
 	}
@@ -63,7 +87,6 @@ func (w *Writer) idle() bool {
 	case <-timer:
 	case <-w.base.Done():
 	}
-	return true
 }
 
 // outcome of sending a batch.
@@ -92,8 +115,9 @@ func judge(err error) outcome {
 	}
 }
 
-// commit writes parts, in one batch as long as the store takes it, and settles every ticket.
-func (w *Writer) commit(parts []*part) {
+// commit writes parts, in one batch as long as the store takes it, and settles every ticket. before is
+// what they were tried with already, or nil.
+func (w *Writer) commit(parts []*part, before *tried) {
 	for {
 		// A part whose stream failed since it was gathered must not be written behind the gap.
 		parts = slices.DeleteFunc(parts, func(p *part) bool {
@@ -111,7 +135,8 @@ func (w *Writer) commit(parts []*part) {
 				store.ErrUnavailable, w.refusal.Error())) // its text only: it is not two things
 			return
 		}
-		result, err := w.send(parts)
+		result, err := w.send(parts, before)
+		before = nil
 		switch result {
 		case written:
 			w.wrote(parts)
@@ -132,21 +157,32 @@ func (w *Writer) commit(parts []*part) {
 	}
 }
 
-// send tries one batch, the same each time, until the store answers or patience ends.
-func (w *Writer) send(parts []*part) (outcome, error) {
+// batch forms the segments of parts.
+func (w *Writer) batch(parts []*part) *store.Batch {
 	w.segments = w.segments[:0]
-	doubt := false
 	for _, p := range parts {
 		p.form()
 		w.segments = append(w.segments, p.segment)
-		doubt = doubt || p.doubt
 	}
+	return &store.Batch{Segments: w.segments}
+}
+
+// send tries one batch, the same each time, until the store answers or patience ends. Of a batch that was
+// tried before, that is the first try.
+func (w *Writer) send(parts []*part, before *tried) (outcome, error) {
+	batch := w.batch(parts)
 	defer clear(w.segments)
+	doubt := slices.ContainsFunc(parts, func(p *part) bool { return p.doubt })
 	started, wait := time.Now(), w.opts.MinBackoff
 	for {
-		ctx, cancel := context.WithTimeout(w.base, w.opts.CommitTimeout)
-		err := w.st.Append(ctx, &store.Batch{Segments: w.segments})
-		cancel()
+		var err error
+		if before != nil {
+			err, before = before.err, nil
+		} else {
+			ctx, cancel := context.WithTimeout(w.base, w.opts.CommitTimeout)
+			err = w.st.Append(ctx, batch)
+			cancel()
+		}
 		result := judge(err)
 		if result == unknown && !doubt {
 			doubt = true
@@ -209,7 +245,7 @@ func (w *Writer) refuse(parts []*part, err error) []*part {
 	if at < 0 {
 		if len(parts) > 1 {
 			for _, p := range parts {
-				w.commit([]*part{p})
+				w.commit([]*part{p}, nil)
 			}
 			return nil
 		}
@@ -228,8 +264,8 @@ func (w *Writer) refuse(parts []*part, err error) []*part {
 		rest = append(rest, p)
 	default:
 		first, second := w.split(p)
-		w.commit([]*part{first})
-		w.commit([]*part{second})
+		w.commit([]*part{first}, nil)
+		w.commit([]*part{second}, nil)
 	}
 	return rest
 }

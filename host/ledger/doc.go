@@ -11,8 +11,9 @@
 //	err = ticket.Wait(ctx) // now the frame may be shown
 //
 // Entries of a sandbox are written in the order of the calls, with time stamps that are taken at the
-// call and never go back. One goroutine commits: what arrived while one commit ran is the next batch,
-// so that an idle ledger commits at once and a busy one shares its fsync. What waits is bounded;
+// call and never go back. One goroutine commits, or Append itself where nothing else is to be written:
+// what arrived while one commit ran is the next batch, so that an idle ledger commits at once and a busy
+// one shares its fsync. What waits is bounded;
 // beyond that Append and Enqueue block. A commit belongs to no caller: who gives up waiting stops
 // waiting, and the entry is written all the same.
 //

@@ -162,6 +162,13 @@ func (w *Writer) unpark(f *flight) []*part {
 
 // abandon fails everything that is left.
 func (w *Writer) abandon() {
+	if t := w.tried; t != nil {
+		for _, p := range t.parts {
+			w.lost += len(p.entries)
+			w.finish(p, p.stream.wrap(fmt.Errorf("%w: %w", ErrClosed, t.err)))
+		}
+		w.tried = nil
+	}
 	for _, f := range w.flights {
 		for _, p := range f.parts {
 			w.lost += len(p.entries)

@@ -42,7 +42,7 @@ type Stream struct {
 	down   error // the last failure; work is refused until the ledger answers
 	parked *flight
 
-	// The committer's own.
+	// Of whoever commits.
 	hash     []byte // where the chain stands
 	failures uint   // how often entries were given up
 }
@@ -77,6 +77,7 @@ func (s *Stream) Append(ctx context.Context, ev Event) error {
 		s.w.tickets.Put(ticket)
 		return err
 	}
+	s.w.commitHere(ctx, s)
 	settled, err := ticket.take(ctx)
 	if settled {
 		ticket.err = nil

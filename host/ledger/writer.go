@@ -77,7 +77,7 @@ type Writer struct {
 	closed bool
 	ready  []*Stream // that have entries, in turn
 
-	committer // its own goroutine's
+	committer
 }
 
 // NewWriter starts a writer over a store. Close it to end its goroutine; the store stays open.
@@ -157,7 +157,7 @@ func (w *Writer) nudge() {
 	}
 }
 
-// push queues an entry.
+// push queues an entry. One that asks is then committed by its caller, or by whom the caller nudges.
 func (w *Writer) push(s *Stream, q *queued, asks bool) error {
 	w.mu.Lock()
 	if err := s.refusal(asks); err != nil {
@@ -181,6 +181,8 @@ func (w *Writer) push(s *Stream, q *queued, asks bool) error {
 		w.ready = append(w.ready, s)
 	}
 	w.mu.Unlock()
-	w.nudge()
+	if !asks {
+		w.nudge()
+	}
 	return nil
 }

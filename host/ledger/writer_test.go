@@ -206,6 +206,35 @@ func TestCallerGivesUp(t *testing.T) {
 	r.wantEvents("a", "mine next")
 }
 
+// An idle writer commits on the goroutine of who appends. When that one does not come back from the store,
+// the entry is the committer's.
+func TestCallerCommits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(n int, _ *store.Batch) (bool, error) {
+		if n == 2 {
+			panic("the store has a fault")
+		}
+		return true, nil
+	}, ledger.WriterOptions{})
+	s := r.open("a")
+	if err := r.append(s, "x.one"); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was not the caller's")
+			}
+		}()
+		_ = r.append(s, "x.two")
+	}()
+	if err := r.append(s, "x.three"); err != nil {
+		t.Fatal(err)
+	}
+	r.wantEvents("a", "x.one x.two x.three")
+	r.verifyChain()
+}
+
 func TestPayloadsAreChecked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, ledger.WriterOptions{})
