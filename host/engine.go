@@ -18,11 +18,20 @@ func EngineOptions(cfg *config.Config, log hclog.Logger) engine.Options {
 		DataDir: cfg.Engine.Data, AllowReduced: cfg.Engine.AllowReduced,
 		Isolation: cfg.Engine.Isolation, Images: cfg.Engine.Images, InitPath: cfg.Engine.Init,
 		APIKey: cfg.Engine.APIKey.Reveal(), HostPaths: cfg.Engine.HostPaths,
+		MaxDisk: orNoLimit(int64(cfg.Engine.MaxDisk)), MaxFiles: orNoLimit(int64(cfg.Engine.MaxFiles)),
 	}
 	if log != nil {
 		opts.Logger = log.Named("engine")
 	}
 	return opts
+}
+
+// orNoLimit is a limit of the file's, where 0 is none, as one of the engine's, where 0 is its own.
+func orNoLimit(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 // closeEngineWithin bounds what an engine that stops serving waits for.

@@ -172,6 +172,10 @@ type Engine struct {
 	// HostPaths are directories of the machine's that sandboxes may have as volumes, each with what
 	// is below it; none: no volumes.
 	HostPaths []string `toml:"host_paths,path"`
+	// MaxDisk is what the files of one sandbox may take beyond its image's, and MaxFiles how many there
+	// may be; 0 is no limit.
+	MaxDisk  Size `toml:"max_disk"`
+	MaxFiles int  `toml:"max_files"`
 	// Images maps image names to what they are: HostImage, the path of an archive, an OCI layout or a
 	// root directory, or the name of another image.
 	Images map[string]string `toml:"images"`

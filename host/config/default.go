@@ -9,7 +9,7 @@ func Default() *Config {
 		Sandbox:     Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
 		Ledger:      Ledger{Plugin: SQLite},
 		Credentials: Credentials{Broker: Vault},
-		Engine:      Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080"},
+		Engine:      Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080", MaxDisk: 20 << 30, MaxFiles: 1_000_000},
 		Log:         Log{Level: "info"},
 		dir:         ".",
 	}

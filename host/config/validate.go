@@ -274,6 +274,12 @@ func (k *checker) engine() {
 	if k.Engine.Metrics != "" {
 		k.address("engine.metrics", k.Engine.Metrics)
 	}
+	if k.Engine.MaxDisk < 0 {
+		k.addf("engine.max_disk", "%s is less than nothing (0 is no limit)", k.Engine.MaxDisk)
+	}
+	if k.Engine.MaxFiles < 0 {
+		k.addf("engine.max_files", "%d is less than none (0 is no limit)", k.Engine.MaxFiles)
+	}
 	for i, path := range k.Engine.HostPaths {
 		var message string
 		switch {
