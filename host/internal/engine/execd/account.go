@@ -18,6 +18,7 @@ import (
 type account struct {
 	name     string
 	uid, gid uint32
+	home     string
 }
 
 // eachLine calls f with the fields of each line of a colon-separated file
@@ -47,6 +48,9 @@ func findAccount(match func(account) bool) (found account, ok bool) {
 			return true
 		}
 		a := account{name: f[0], uid: uint32(uid), gid: uint32(gid)}
+		if len(f) > 5 {
+			a.home = f[5]
+		}
 		if match(a) {
 			found, ok = a, true
 		}
@@ -89,10 +93,10 @@ func supplementary(name string) []uint32 {
 	return ids
 }
 
-// credential is who a command runs as; nil is the sandbox's own user.
+// credential is who a command runs as; nil is execd's own user.
 func (s *Server) credential(uid, gid *uint32) *syscall.Credential {
 	if uid == nil {
-		return nil
+		return s.opts.User.Credential()
 	}
 	c := &syscall.Credential{Uid: *uid, Gid: *uid, NoSetGroups: s.opts.NoGroups}
 	if a, ok := findAccount(func(a account) bool { return a.uid == *uid }); ok {

@@ -104,7 +104,7 @@ func (s *Server) makeDirectory(asked string, want permission) error {
 		}
 		return nil // an existing directory is left as it is
 	}
-	if err := os.MkdirAll(path, 0o777); err != nil {
+	if err := s.opts.User.MakeDir(path, 0o777); err != nil {
 		return err
 	}
 	return want.apply(path)

@@ -93,7 +93,7 @@ func (s *Server) moveFile(m move) error {
 	if _, err := os.Lstat(dest); err == nil {
 		return fmt.Errorf("destination already exists: %s", dest)
 	}
-	if err := os.MkdirAll(filepath.Dir(dest), 0o777); err != nil {
+	if err := s.opts.User.MakeDir(filepath.Dir(dest), 0o777); err != nil {
 		return fmt.Errorf("making the parents of %s: %w", dest, err)
 	}
 	return os.Rename(src, dest)

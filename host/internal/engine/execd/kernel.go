@@ -90,7 +90,7 @@ func (s *Server) startKernel(language, dir string) (*kernel, error) {
 	for i, f := range theirs {
 		fds[i] = f.Fd()
 	}
-	attr := &syscall.ProcAttr{Dir: dir, Env: s.environ(nil), Files: fds, Sys: &syscall.SysProcAttr{Setsid: true}}
+	attr := &syscall.ProcAttr{Dir: dir, Env: s.environ(nil), Files: fds, Sys: &syscall.SysProcAttr{Setsid: true, Credential: s.credential(nil, nil)}}
 	if k.proc, err = s.opts.Table.Start(path, append([]string{filepath.Base(path)}, args...), attr); err != nil {
 		return nil, err
 	}

@@ -92,11 +92,29 @@ func (t *Table) reap() {
 	}
 }
 
+// give makes the files that a process inherits its user's, where they are nobody else's: programs open
+// them again by the names /dev/stdout and /proc/self/fd/1.
+func give(files []uintptr, c *syscall.Credential) {
+	for _, fd := range files {
+		var st syscall.Stat_t
+		if syscall.Fstat(int(fd), &st) != nil {
+			continue
+		}
+		kind := st.Mode & syscall.S_IFMT
+		if kind == syscall.S_IFIFO || kind == syscall.S_IFREG && st.Nlink == 0 {
+			_ = syscall.Fchown(int(fd), int(c.Uid), int(c.Gid)) // else they can't be opened again
+		}
+	}
+}
+
 // Start runs path with argv, in a process group of its own, and in a session
 // of its own if attr says so.
 func (t *Table) Start(path string, argv []string, attr *syscall.ProcAttr) (*Process, error) {
 	if attr.Sys == nil {
 		attr.Sys = &syscall.SysProcAttr{}
+	}
+	if c := attr.Sys.Credential; c != nil {
+		give(attr.Files, c)
 	}
 	attr.Sys.Setpgid = !attr.Sys.Setsid // a new session's leader leads a group already
 	t.mu.Lock()

@@ -102,7 +102,7 @@ func replaceInFile(path string, what replacement) (n int, err error) {
 	if err != nil || n == 0 {
 		return n, err
 	}
-	if err := likeExisting(dst.Name(), path); err != nil {
+	if err := likeExisting(dst.Name(), path, nil); err != nil {
 		return n, err
 	}
 	return n, os.Rename(dst.Name(), path)

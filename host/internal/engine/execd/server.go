@@ -20,6 +20,9 @@ type Options struct {
 	// NoGroups is set where supplementary groups can't be set (a user
 	// namespace of an ordinary user).
 	NoGroups bool
+	// User is whom processes run as that don't say so, and whom new files and
+	// directories belong to; nil is this process's own.
+	User *User
 	// Meter measures the sandbox.
 	Meter *Meter
 	// Logger gets what fails; nil is silence.

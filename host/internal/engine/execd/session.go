@@ -151,7 +151,7 @@ func (s *Server) makeDir(cwd string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil { //nolint:gosec // as any program in the sandbox would
+	if err := s.opts.User.MakeDir(dir, 0o777); err != nil {
 		return "", fmt.Errorf("making the working directory: %w", err)
 	}
 	return dir, nil
@@ -253,7 +253,7 @@ func (s *Server) startRun(x *session, code string, out, errs *os.File) (p *Proce
 		Dir:   x.dir,
 		Env:   env,
 		Files: []uintptr{null.Fd(), out.Fd(), errs.Fd(), files[0].Fd(), files[1].Fd(), files[2].Fd()},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: s.credential(nil, nil)},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -88,7 +88,7 @@ func (s *Server) startTerminal(t *terminal, tty bool) (err error) {
 			}
 		}
 	}()
-	sys := &syscall.SysProcAttr{Setsid: true}
+	sys := &syscall.SysProcAttr{Setsid: true, Credential: s.credential(nil, nil)}
 	if tty {
 		master, slave, err := openTerminal()
 		if err != nil {
@@ -96,6 +96,11 @@ func (s *Server) startTerminal(t *terminal, tty bool) (err error) {
 		}
 		ours, theirs, run.stdin = []*os.File{master}, []*os.File{slave}, master
 		sys.Setctty = true // descriptor 0 of the child
+		if u := s.opts.User; u != nil {
+			if err := slave.Chown(int(u.UID), -1); err != nil {
+				return fmt.Errorf("giving the terminal away: %w", err)
+			}
+		}
 	} else {
 		for i := range 3 {
 			r, w, err := os.Pipe()

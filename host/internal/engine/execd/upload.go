@@ -140,7 +140,7 @@ func (u *uploads) readMetadata(part io.Reader) error {
 func (u *uploads) stage(part io.Reader) error {
 	dir := u.server.tempDir()
 	if n := len(u.staged); n < len(u.targets) {
-		target, err := resolveTarget(u.targets[n])
+		target, err := u.server.resolveTarget(u.targets[n])
 		if err != nil {
 			return storeError{err}
 		}
@@ -169,8 +169,8 @@ func isWriteError(err error) bool {
 
 // resolveTarget makes the parents and follows links, so that writing to a
 // link writes to what it points at.
-func resolveTarget(path string) (string, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+func (s *Server) resolveTarget(path string) (string, error) {
+	if err := s.opts.User.MakeDir(filepath.Dir(path), 0o777); err != nil {
 		return "", fmt.Errorf("error creating directory. %w", err)
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -192,12 +192,12 @@ func (u *uploads) commit() error {
 }
 
 func (u *uploads) place(i int) error {
-	target, err := resolveTarget(u.targets[i])
+	target, err := u.server.resolveTarget(u.targets[i])
 	if err != nil {
 		return err
 	}
 	staged := u.staged[i]
-	if err := likeExisting(staged, target); err != nil {
+	if err := likeExisting(staged, target, u.server.opts.User); err != nil {
 		return err
 	}
 	if err := u.metadata[i].apply(staged); err != nil {
@@ -217,10 +217,13 @@ func (u *uploads) place(i int) error {
 }
 
 // likeExisting gives the new content the mode and owner of the file that it
-// replaces, or those of a new file.
-func likeExisting(staged, target string) error {
+// replaces, or those of a new file, which is newcomer's.
+func likeExisting(staged, target string, newcomer *User) error {
 	st, err := os.Stat(target)
 	if err != nil {
+		if err := newcomer.Own(staged); err != nil {
+			return err
+		}
 		return os.Chmod(staged, 0o755) // as the original: 0777 less the umask
 	}
 	if uid, gid, ok := fileOwner(st); ok {

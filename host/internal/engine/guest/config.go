@@ -14,6 +14,9 @@ type Config struct {
 	// WorkDir is where processes start; "" is the sandbox's workspace. It is
 	// made if need be.
 	WorkDir string
+	// User is whom processes run as, as an image names it; "" is the sandbox's
+	// root.
+	User string
 	// Entrypoint is the command whose end is the sandbox's. Empty is none.
 	Entrypoint []string
 	// Program tells that the program's descriptor comes after the listener's.

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,7 @@ type guest struct {
 	out     *json.Encoder
 	config  Config
 	table   *execd.Table
+	user    *execd.User   // nil is root
 	work    chan func()   // for the main thread
 	replied chan struct{} // closed when the shim has been told of the start
 
@@ -152,11 +154,14 @@ func (g *guest) serve(l net.Listener) error {
 		}
 	}()
 	g.table = execd.NewTable(g.onMain, func(pid int) { jail.Limit(&g.config.Jail, pid) })
+	if err := g.findUser(); err != nil {
+		return entryError{err}
+	}
 	dir, err := g.directory()
 	if err != nil {
 		return err
 	}
-	srv := execd.New(execd.Options{Env: g.config.Env, Dir: dir, Table: g.table, NoGroups: g.config.NoGroups, Meter: g.meter})
+	srv := execd.New(execd.Options{User: g.user, Env: g.config.Env, Dir: dir, Table: g.table, NoGroups: g.config.NoGroups, Meter: g.meter})
 	g.answerForJupyter()
 	if err := g.startEntry(dir); err != nil {
 		return entryError{err}
@@ -180,12 +185,33 @@ func listener() (net.Listener, error) {
 	return l, nil
 }
 
+// findUser finds whom processes run as, and their home.
+func (g *guest) findUser() error {
+	if g.config.User == "" {
+		return nil
+	}
+	u, err := execd.FindUser(g.config.User)
+	if err != nil {
+		return err
+	}
+	if _, set := g.config.Env["HOME"]; !set {
+		g.config.Env["HOME"] = cmp.Or(u.Home, "/")
+	}
+	if u.UID != 0 || u.GID != 0 {
+		g.user = u
+	}
+	return nil
+}
+
 // directory is where commands start.
 func (g *guest) directory() (string, error) {
 	if g.config.Jail.Level == jail.Namespaces {
 		at := g.config.WorkDir
 		if at == "" {
 			at = "/workspace"
+			if err := g.user.Own(at); err != nil {
+				return "", fmt.Errorf("giving the working directory away: %w", err)
+			}
 		} else if err := os.MkdirAll(at, 0o755); err != nil {
 			return "", fmt.Errorf("making the working directory: %w", err)
 		}
@@ -228,7 +254,7 @@ func (g *guest) startEntry(dir string) error {
 	for k, v := range g.config.Env {
 		env = append(env, k+"="+v)
 	}
-	p, err := g.table.Start(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{null.Fd(), 1, 2}})
+	p, err := g.table.Start(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: []uintptr{null.Fd(), 1, 2}, Sys: &syscall.SysProcAttr{Credential: g.user.Credential()}})
 	if err != nil {
 		return err
 	}

@@ -209,9 +209,12 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		env["HOME"] = "/root"
 		env["EXECD_ENVS"] = "/opt/opensandbox/.env" // as the original's; clients add to it
 	}
-	workDir := ""
+	workDir, user := "", ""
 	if rec.Root != nil {
 		spec.Bottom, workDir = m.bottom(rec.Root), rec.Root.WorkDir
+		if user = m.user(rec.Root); user != "" {
+			delete(env, "HOME") // it has its own
+		}
 		maps.Copy(env, rec.Root.environment())
 	}
 	maps.Copy(env, q.env)
@@ -220,8 +223,8 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		ExpiresAt: rec.ExpiresAt,
 		Disk:      rec.Disk,
 		Guest: guest.Config{
-			Jail: spec, Env: env, Entrypoint: q.entrypoint, WorkDir: workDir,
-			NoGroups: os.Geteuid() != 0,
+			Jail: spec, Env: env, Entrypoint: q.entrypoint, WorkDir: workDir, User: user,
+			NoGroups: !m.manyUsers(),
 			Usage:    rec.Group.UsageFiles(), CPU: q.limits.CPU, Memory: q.limits.Memory,
 		},
 	}

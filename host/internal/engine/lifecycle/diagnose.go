@@ -200,6 +200,13 @@ func (s *sandbox) inspect(m *Manager) string {
 	if state.Exited {
 		add("Finished At", "%s", state.ExitedAt.UTC().Format(time.RFC3339Nano))
 	}
+	if rec.Root != nil && rec.Root.User != "" {
+		ignored := ""
+		if !m.manyUsers() {
+			ignored = " (ignored: an ordinary user's sandboxes have no user but root)"
+		}
+		add("User", "%s%s", rec.Root.User, ignored)
+	}
 	add("Isolation", "%s", rec.Level)
 	add("Pause", "%s", pauseKind(rec.Group.CanFreeze()))
 	add("Credentials", "%s", credentialsKind(rec.Credentials))

@@ -22,6 +22,8 @@ type imageRoot struct {
 	// Env and WorkDir are what its processes have.
 	Env     []string `json:",omitempty"`
 	WorkDir string   `json:",omitempty"`
+	// User is whom they run as.
+	User string `json:",omitempty"`
 }
 
 // environment is Env by name.
@@ -34,6 +36,18 @@ func (r *imageRoot) environment() map[string]string {
 	}
 	return env
 }
+
+// user is whom the processes of an image's sandboxes run as; "" is its root. An ordinary user's
+// sandboxes have no other.
+func (m *Manager) user(r *imageRoot) string {
+	if r == nil || !m.manyUsers() {
+		return ""
+	}
+	return r.User
+}
+
+// manyUsers tells whether processes in sandboxes can be other users than its root.
+func (m *Manager) manyUsers() bool { return os.Geteuid() == 0 }
 
 // bottom is where an image's files lie.
 func (m *Manager) bottom(r *imageRoot) string {
@@ -131,7 +145,7 @@ func (m *Manager) root(to string) (*imageRoot, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the image
 	}
-	return &imageRoot{Digest: img.Digest, Env: img.Env, WorkDir: img.WorkDir}, nil
+	return &imageRoot{Digest: img.Digest, Env: img.Env, WorkDir: img.WorkDir, User: img.User}, nil
 }
 
 // isRootDirectory tells a directory with a root file system, which is used as it is, from images.
