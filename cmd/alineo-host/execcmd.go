@@ -61,6 +61,15 @@ failed, 137 that a signal ended the command. Ctrl-C stops the command, and the s
 			}
 			line := commandLine(commandArgs(cmd))
 			err = a.drive(cmd.Context(), args[0], sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+				if f.user != "" {
+					who, err := parseSomeone(f.user)
+					if err == nil {
+						opts.UID, opts.GID, err = who.resolve(ctx, sb)
+					}
+					if err != nil {
+						return err
+					}
+				}
 				if f.detach {
 					return sb.start(ctx, line, opts)
 				}
@@ -76,7 +85,7 @@ failed, 137 that a signal ended the command. Ctrl-C stops the command, and the s
 	cmd.Flags().StringArrayVarP(&f.env, "env", "e", nil, "set a variable, `NAME=VALUE`; NAME alone passes yours on; may be repeated")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "working `directory` in the sandbox")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "kill the command when it takes longer, such as 30s")
-	cmd.Flags().StringVarP(&f.user, "user", "u", "", "run as this `UID[:GID]`, numbers, where the server allows it")
+	cmd.Flags().StringVarP(&f.user, "user", "u", "", "run as this `USER[:GROUP]`, names or numbers, where the server allows it")
 	cmd.Flags().BoolVarP(&f.stdin, "stdin", "i", false, "give the command exec's standard input")
 	cmd.Flags().BoolVar(&f.background, "background", false, "run it apart from the connection, so that none of its output can be lost")
 	cmd.Flags().BoolVarP(&f.detach, "detach", "d", false, "start it and don't wait")
@@ -101,12 +110,8 @@ func (f *execFlags) options() (sandbox.ExecOptions, error) {
 	if f.user == "" {
 		return opts, nil
 	}
-	uid, gid, both := strings.Cut(f.user, ":")
-	if opts.UID, err = parseID(uid); err == nil && both {
-		opts.GID, err = parseID(gid)
-	}
-	if err != nil {
-		return opts, wrong("--user %q is not UID or UID:GID in numbers, such as 1000:1000", f.user)
+	if _, err := parseSomeone(f.user); err != nil {
+		return opts, wrong("%w", err)
 	}
 	return opts, nil
 }
