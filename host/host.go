@@ -10,11 +10,13 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/engine"
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/internal/telemetry"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
@@ -47,6 +49,8 @@ type Host struct {
 	writer  *ledger.Writer
 
 	transport http.RoundTripper
+	tracers   trace.TracerProvider // nil: nobody wants spans
+	telemetry *telemetry.Provider  // ours, of [telemetry]; nil: none
 
 	opening sync.Mutex // of client and engine, which takes a while
 
@@ -70,6 +74,10 @@ func WithStore(st store.Ledger) Option { return func(h *Host) { h.store = st } }
 // WithTransport sends the requests to a remote sandbox server through it.
 func WithTransport(rt http.RoundTripper) Option { return func(h *Host) { h.transport = rt } }
 
+// WithTracerProvider sends spans of what the host does to the embedder's own OpenTelemetry, whatever
+// [telemetry] says. They carry no commands, output or secrets. The embedder shuts it down.
+func WithTracerProvider(tp trace.TracerProvider) Option { return func(h *Host) { h.tracers = tp } }
+
 // Open loads what cfg names. What it returns is ready; the caller must Close it.
 func Open(ctx context.Context, cfg *config.Config, opts ...Option) (*Host, error) {
 	h := &Host{cfg: cfg}
@@ -79,14 +87,19 @@ func Open(ctx context.Context, cfg *config.Config, opts ...Option) (*Host, error
 	if h.log == nil {
 		h.log = newLogger(cfg.Log)
 	}
+	if err := h.openTelemetry(ctx); err != nil {
+		return nil, err
+	}
 	if h.store == nil {
 		st, err := h.openLedger(ctx)
 		if err != nil {
-			return nil, errors.Join(err, h.closePlugins(ctx))
+			err = errors.Join(err, h.closePlugins(ctx))
+			h.closeTelemetry(ctx)
+			return nil, err
 		}
 		h.store = st
 	}
-	h.writer = ledger.NewWriter(h.store, ledger.WriterOptions{Logger: h.log.Named("ledger")})
+	h.writer = ledger.NewWriter(h.store, ledger.WriterOptions{Logger: h.log.Named("ledger"), TracerProvider: h.tracers})
 	return h, nil
 }
 
@@ -162,6 +175,7 @@ func (h *Host) Close(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("closing the ledger: %w", err))
 	}
 	errs = append(errs, h.closePlugins(ctx))
+	h.closeTelemetry(ctx)
 	return errors.Join(errs...)
 }
 

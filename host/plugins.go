@@ -15,6 +15,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/capability/postgres"
 	"github.com/alineo-labs/alineo-host/host/internal/capability/sqlite"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/plugins"
 )
 
@@ -45,7 +46,7 @@ func (l *loaded) needKind(kind string) error {
 // load loads a configured or bundled plugin and keeps it for Close.
 func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 	if h.runtime == nil {
-		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: cacheDir(), Logger: h.log.Named("plugin")})
+		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Tracer: span.New(h.tracers)})
 		if err != nil {
 			return nil, err
 		}

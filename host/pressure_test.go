@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -197,16 +198,28 @@ func residentMost() string {
 // openEngine opens a host with an engine of its own.
 func (s site) openEngine(t *testing.T, opts ...host.Option) *host.Host {
 	t.Helper()
-	data, err := os.MkdirTemp("", "alineo-host-engine-*") //nolint:usetesting // sockets want a short path
+	return s.openEngineWith(t, func(*config.Config) {}, opts...)
+}
+
+// shortDir is a directory that sockets can be in.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "alineo-host-engine-*") //nolint:usetesting // its paths are too long
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(data) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (s site) openEngineWith(t *testing.T, change func(*config.Config), opts ...host.Option) *host.Host {
+	t.Helper()
 	cfg, err := host.LoadConfig(s.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Engine.Data = data
+	cfg.Engine.Data = shortDir(t)
+	change(cfg)
 	for _, f := range host.Doctor(t.Context(), cfg) {
 		if f.Area == "engine" && f.Fatal {
 			t.Skipf("SKIPPED: this machine can run no sandbox: %s: %s", f.Name, f.Detail)

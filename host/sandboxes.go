@@ -64,6 +64,7 @@ func (h *Host) connect(ctx context.Context) (*opensandbox.Client, *engine.Engine
 	opts := opensandbox.Options{
 		BaseURL: h.cfg.Sandbox.URL, APIKey: h.cfg.Sandbox.APIKey.Reveal(),
 		UseServerProxy: h.cfg.Sandbox.UseServerProxy, Transport: h.transport, UserAgent: "alineo-host/" + version,
+		Traceparent: h.traceparent(),
 	}
 	var eng *engine.Engine
 	if h.cfg.Sandbox.URL == config.Embedded {
@@ -95,7 +96,7 @@ func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, error) {
 		}
 	}
 	return sandbox.New(sandbox.Options{
-		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"),
+		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
 		MaxConcurrency: h.cfg.Sandbox.MaxConcurrency, DigestKey: key,
 		Image: h.cfg.Sandbox.Image, Lifetime: time.Duration(h.cfg.Sandbox.Timeout),
 		KeepAlive: h.cfg.Sandbox.KeepAlive,

@@ -12,9 +12,10 @@ type Config struct {
 	Plugins     map[string]Plugin `toml:"plugins"`
 	// Secrets are values that plugins are granted by name. They are read again whenever a plugin asks:
 	// see ReadSecret.
-	Secrets map[string]Secret `toml:"secrets"`
-	Engine  Engine            `toml:"engine"`
-	Log     Log               `toml:"log"`
+	Secrets   map[string]Secret `toml:"secrets"`
+	Engine    Engine            `toml:"engine"`
+	Telemetry Telemetry         `toml:"telemetry"`
+	Log       Log               `toml:"log"`
 
 	file    string
 	dir     string
@@ -187,6 +188,14 @@ type Log struct {
 	Level string `toml:"level"`
 	// JSON writes one JSON object a line.
 	JSON bool `toml:"json"`
+}
+
+// Telemetry says who is told, in OpenTelemetry's words, what the host does.
+type Telemetry struct {
+	// OTLP is the base URL of a collector that takes OTLP over HTTP; empty: nobody is told.
+	OTLP string `toml:"otlp"`
+	// Headers go with what is sent there: name=value, several with commas between, percent-encoded.
+	Headers Secret `toml:"headers"`
 }
 
 // Words that the file uses.

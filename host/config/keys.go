@@ -58,7 +58,6 @@ func cutLast(key string) (table, name string, found bool) {
 func planned(path toml.Key) (instead string, ok bool) {
 	table := [...]struct{ key, instead string }{
 		{"serve", "the host does not run as a daemon, remove the table"},
-		{"telemetry", "the host sends no telemetry, remove the table"},
 		{"ledger.record", "the whole ledger is recorded, remove the key"},
 		{"ledger.redact", "nothing is redacted, remove the key and keep secrets out of commands and output"},
 		{"plugins.NAME.grant.files", "plugins are granted no files, remove the key"},

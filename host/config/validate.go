@@ -51,6 +51,7 @@ func (c *Config) check(bundled []string) Problems {
 		k.plugin(name, c.Plugins[name])
 	}
 	k.engine()
+	k.telemetry()
 	k.oneOf("log.level", c.Log.Level, "trace", "debug", "info", "warn", "error", "off")
 	return k.problems
 }
@@ -103,6 +104,32 @@ func (k *checker) sandbox() {
 		k.addf("sandbox.image", "the name is empty (try %q)", HostImage)
 	}
 	k.duration("sandbox.timeout", s.Timeout, 0)
+}
+
+func (k *checker) telemetry() {
+	const key, headers = "telemetry.otlp", "telemetry.headers"
+	t := k.Telemetry
+	if t.OTLP == "" {
+		if t.Headers.IsSet() {
+			k.addf(headers, "headers for no collector (add otlp = \"http://127.0.0.1:4318\", or remove this)")
+		}
+		return
+	}
+	u, err := url.Parse(t.OTLP)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Opaque != "":
+		k.addf(key, "%s is not a URL such as \"http://127.0.0.1:4318\"", k.shown(key, t.OTLP))
+	case u.User != nil:
+		k.addf(key, "a URL with a user or password in it (give what the collector wants as headers)")
+	case u.RawQuery != "" || u.Fragment != "":
+		k.addf(key, "%s has a query or fragment, a base URL has none", k.shown(key, t.OTLP))
+	}
+	for pair := range strings.SplitSeq(t.Headers.Reveal(), ",") {
+		if name, _, ok := strings.Cut(pair, "="); t.Headers.IsSet() && (!ok || strings.TrimSpace(name) == "") {
+			k.addf(headers, "not name=value, with commas between several (such as \"authorization=Bearer%%20KEY\")")
+			break
+		}
+	}
 }
 
 func (k *checker) ledger() {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -22,6 +24,7 @@ type part struct {
 	parkedFor time.Duration
 	segment   store.Segment
 	previous  []byte
+	cause     trace.SpanContext
 }
 
 // flight is a batch whose outcome is still unknown after its callers were told so. Its sandboxes
@@ -76,6 +79,7 @@ func (w *Writer) gather() []*part {
 			w.recycle(p)
 			continue
 		}
+		p.cause = s.cause
 		parts = append(parts, p)
 	}
 	w.parts = parts
@@ -142,7 +146,7 @@ func (p *part) without(i int) {
 func (w *Writer) split(p *part) (first, second *part) {
 	half := len(p.entries) / 2
 	second = w.newPart(p.stream)
-	second.failures = p.failures
+	second.failures, second.cause = p.failures, p.cause
 	second.entries = append(second.entries, p.entries[half:]...)
 	second.hashed = append(second.hashed, p.hashed[leaf(half):]...)
 	second.tickets = append(second.tickets, p.tickets[half:]...)

@@ -170,6 +170,13 @@ func (w *Writer) batch(parts []*part) *store.Batch {
 // send tries one batch, the same each time, until the store answers or patience ends. Of a batch that was
 // tried before, that is the first try.
 func (w *Writer) send(parts []*part, before *tried) (outcome, error) {
+	base, s := w.startSpan(parts)
+	result, err := w.insist(base, parts, before)
+	s.End(failureWord(err))
+	return result, err
+}
+
+func (w *Writer) insist(base context.Context, parts []*part, before *tried) (outcome, error) {
 	batch := w.batch(parts)
 	defer clear(w.segments)
 	doubt := slices.ContainsFunc(parts, func(p *part) bool { return p.doubt })
@@ -179,7 +186,7 @@ func (w *Writer) send(parts []*part, before *tried) (outcome, error) {
 		if before != nil {
 			err, before = before.err, nil
 		} else {
-			ctx, cancel := context.WithTimeout(w.base, w.opts.CommitTimeout)
+			ctx, cancel := context.WithTimeout(base, w.opts.CommitTimeout)
 			err = w.st.Append(ctx, batch)
 			cancel()
 		}

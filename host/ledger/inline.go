@@ -42,7 +42,8 @@ func (w *Writer) commitHere(ctx context.Context, s *Stream) {
 			w.nudge()
 		}
 	}()
-	commit, cancel := context.WithTimeout(w.base, w.opts.CommitTimeout)
+	base, span := w.startSpan(parts)
+	commit, cancel := context.WithTimeout(base, w.opts.CommitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		timer := time.NewTimer(patience)
@@ -54,6 +55,7 @@ func (w *Writer) commitHere(ctx context.Context, s *Stream) {
 		}
 	})()
 	w.tried.err = w.st.Append(commit, w.batch(parts))
+	span.End(failureWord(w.tried.err))
 	clear(w.segments)
 	if w.tried.err == nil {
 		w.tried = nil

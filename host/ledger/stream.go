@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -41,6 +43,7 @@ type Stream struct {
 	fenced error // for good
 	down   error // the last failure; work is refused until the ledger answers
 	parked *flight
+	cause  trace.SpanContext // of the last entry, when somebody wants to know
 
 	// Of whoever commits.
 	hash     []byte // where the chain stands
@@ -112,6 +115,7 @@ func (s *Stream) enqueue(ctx context.Context, ev Event, ticket *Ticket, asks boo
 	if err := s.w.gate.enter(ctx, size); err != nil {
 		return s.wrap(err)
 	}
+	s.caused(ctx)
 	if err := s.push(ev, now, ticket, asks); err != nil {
 		s.w.gate.leave(s.w.gate.cost(size))
 		return s.wrap(err)

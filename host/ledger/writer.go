@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/alineo-labs/alineo-host/host/credential"
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -18,14 +20,15 @@ var ErrClosed = errors.New("the ledger writer is closed")
 
 // WriterOptions tune a Writer. Zero values are replaced by the defaults that are given.
 type WriterOptions struct {
-	MaxBatchRows    int           // entries in one commit; 512
-	MaxBatchBytes   int64         // text in one commit, unless one entry alone is larger; 1 MiB
-	MaxPendingBytes int64         // what waits to be written, with some 256 bytes an entry; 16 MiB
-	CommitTimeout   time.Duration // of one try; 30 s
-	RetryFor        time.Duration // how long a commit is tried again before its callers get an error; 10 s
-	MinBackoff      time.Duration // before the second try, doubled for each further one; 10 ms
-	MaxBackoff      time.Duration // 1 s
-	Logger          hclog.Logger  // none
+	MaxBatchRows    int                  // entries in one commit; 512
+	MaxBatchBytes   int64                // text in one commit, unless one entry alone is larger; 1 MiB
+	MaxPendingBytes int64                // what waits to be written, with some 256 bytes an entry; 16 MiB
+	CommitTimeout   time.Duration        // of one try; 30 s
+	RetryFor        time.Duration        // how long a commit is tried again before its callers get an error; 10 s
+	MinBackoff      time.Duration        // before the second try, doubled for each further one; 10 ms
+	MaxBackoff      time.Duration        // 1 s
+	Logger          hclog.Logger         // none
+	TracerProvider  trace.TracerProvider // gets a span of each commit; nil: nobody does
 	Now             func() time.Time
 
 	// Redactor takes the values that it knows out of every entry before anything else is done with it.
@@ -67,6 +70,7 @@ type Writer struct {
 	opts    WriterOptions
 	gate    gate
 	tickets sync.Pool
+	tracer  *span.Tracer
 
 	base  context.Context //nolint:containedctx // of the commits, which belong to no caller
 	abort context.CancelFunc
@@ -83,7 +87,7 @@ type Writer struct {
 // NewWriter starts a writer over a store. Close it to end its goroutine; the store stays open.
 func NewWriter(st store.Ledger, opts WriterOptions) *Writer {
 	opts.setDefaults()
-	w := &Writer{st: st, opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	w := &Writer{st: st, opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{}), tracer: span.New(opts.TracerProvider)}
 	w.gate.limit, w.gate.free = opts.MaxPendingBytes, opts.MaxPendingBytes
 	w.base, w.abort = context.WithCancel(context.Background())
 	go w.run()

@@ -1,6 +1,7 @@
 package opensandbox
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -72,6 +73,9 @@ type Options struct {
 	Patience time.Duration
 	// UserAgent names the caller. Default "alineo-host".
 	UserAgent string
+	// Traceparent returns the W3C trace context of a call, which is sent along; empty: none. It may be
+	// nil. Servers and execd see it; what runs in the sandbox does not.
+	Traceparent func(context.Context) string
 }
 
 // Client talks to one control server and the sandboxes that it made. It is safe for concurrent use.

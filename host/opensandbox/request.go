@@ -143,6 +143,11 @@ func (c *Client) newRequest(ctx context.Context, call call) (*http.Request, erro
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("User-Agent", c.opts.UserAgent)
+	if c.opts.Traceparent != nil {
+		if parent := c.opts.Traceparent(ctx); parent != "" {
+			req.Header.Set("Traceparent", parent)
+		}
+	}
 	if call.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

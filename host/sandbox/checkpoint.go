@@ -13,6 +13,13 @@ import (
 // returns its id. name tags it for Resume; it may be empty, and need not be new. What runs meanwhile
 // is neither stopped nor waited for.
 func (h *Handle) Checkpoint(ctx context.Context, name string) (string, error) {
+	ctx, s := h.startSpan(ctx, "sandbox.checkpoint")
+	snapshot, err := h.checkpoint(ctx, name)
+	s.End(failureWord(err))
+	return snapshot, err
+}
+
+func (h *Handle) checkpoint(ctx context.Context, name string) (string, error) {
 	const op = "making checkpoint"
 	if err := h.drives(); err != nil {
 		return "", h.fail(op, err)

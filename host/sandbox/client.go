@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -31,6 +33,8 @@ type Options struct {
 	Store  store.Ledger
 	Ledger *ledger.Writer // over Store
 	Logger hclog.Logger   // nil: none
+	// TracerProvider gets spans of what is done; nil: nobody does. See the package's documentation.
+	TracerProvider trace.TracerProvider
 
 	// MaxConcurrency is how many sandboxes may be open at once; 0: no limit. Who waits first gets
 	// the next one that is closed.
@@ -90,6 +94,7 @@ type Client struct {
 	store store.Ledger
 	log   hclog.Logger
 	slots *semaphore.Weighted // nil: no limit; first come, first served
+	trace *span.Tracer
 
 	builds builds
 
@@ -122,7 +127,7 @@ func New(opts Options) (*Client, error) {
 	if opts.Logger == nil {
 		opts.Logger = hclog.NewNullLogger()
 	}
-	c := &Client{opts: opts, wire: opts.Wire, store: opts.Store, log: opts.Logger}
+	c := &Client{opts: opts, wire: opts.Wire, store: opts.Store, log: opts.Logger, trace: span.New(opts.TracerProvider)}
 	c.quit, c.stop = context.WithCancelCause(context.Background())
 	if opts.MaxConcurrency > 0 {
 		c.slots = semaphore.NewWeighted(int64(opts.MaxConcurrency))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -105,6 +106,19 @@ type launch struct {
 
 // launch makes a sandbox and hands out the handle only when the ledger has it.
 func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
+	ctx, s := c.trace.Start(ctx, "sandbox.create")
+	s.Text(span.Op, l.op)
+	s.Text(span.Run, l.identity.RunID)
+	handle, err := c.doLaunch(ctx, l)
+	if handle != nil {
+		s.Text(span.Sandbox, handle.id)
+		s.Text(span.Name, handle.name)
+	}
+	s.End(failureWord(err))
+	return handle, err
+}
+
+func (c *Client) doLaunch(ctx context.Context, l launch) (*Handle, error) {
 	done, err := c.begin()
 	if err != nil {
 		if l.slot != nil {

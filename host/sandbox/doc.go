@@ -58,5 +58,5 @@
 // deleted; also when the caller's context ends while the server is still making it. [Client.Close]
 // waits for such cleaning up.
 //
-// imports: host/opensandbox, host/ledger, host/store.
+// imports: host/internal/span, host/opensandbox, host/ledger, host/store.
 package sandbox

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -57,6 +58,7 @@ type Exec struct {
 	done           chan struct{}
 	result         *Result // set when done is closed, as err is
 	err            error
+	span           *span.Span // nil when nobody wants it
 }
 
 // work is what is peculiar to one kind of exec.
@@ -166,6 +168,18 @@ func (x *Exec) start(ctx context.Context) error {
 		return err
 	}
 	h := x.h
+	ctx, x.span = h.startSpan(ctx, "sandbox.exec")
+	x.span.Text(span.Kind, string(x.work.spec.Kind))
+	x.span.Number(span.Seq, x.seq)
+	if err := x.launch(ctx, payload); err != nil {
+		x.span.End(failureWord(err))
+		return err
+	}
+	return nil
+}
+
+func (x *Exec) launch(ctx context.Context, payload []byte) error {
+	h := x.h
 	event := ledger.Event{Step: x.seq, Name: store.EventExecStarted, Payload: payload}
 	ticket, err := h.stream.Enqueue(ctx, event)
 	if err != nil {
@@ -186,6 +200,7 @@ func (x *Exec) start(ctx context.Context) error {
 	h.execs.Go(func() {
 		x.run(runCtx, ticket)
 		cancel(nil)
+		x.span.End(failureWord(x.err))
 		ended()
 		h.mu.Lock()
 		delete(h.running, x)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -18,11 +19,18 @@ import (
 // run id and resources, and an id of its own. A sandbox or checkpoint that isn't there is
 // store.ErrNotFound. The old sandbox is not touched.
 func (c *Client) Resume(ctx context.Context, sandboxID string, opts ResumeOptions) (*Handle, error) {
+	ctx, s := c.trace.Start(ctx, "sandbox.resume")
+	s.Text(span.Sandbox, sandboxID)
 	l, err := c.prepareResume(ctx, sandboxID, opts)
 	if err != nil {
+		s.End(failureWord(err))
 		return nil, &Error{Op: opResume, SandboxID: sandboxID, Err: err}
 	}
-	return c.launch(ctx, l)
+	s.Text(span.Name, l.name)
+	s.Text(span.Run, l.identity.RunID)
+	handle, err := c.launch(ctx, l)
+	s.End(failureWord(err))
+	return handle, err
 }
 
 func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts ResumeOptions) (launch, error) {

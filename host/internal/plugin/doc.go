@@ -37,5 +37,5 @@
 // Every error is an [*Error] that names plugin and operation and has a [Kind]; the guest's own is an
 // *abi.Error inside it. Contents of requests, replies, memory and configuration are in none of them.
 //
-// imports: abi, host/internal/capability, host/internal/plugin/meter, host/internal/plugin/schema.
+// imports: abi, host/internal/capability, host/internal/span, host/internal/plugin/meter, host/internal/plugin/schema.
 package plugin

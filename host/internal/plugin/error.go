@@ -49,6 +49,18 @@ func (k Kind) String() string {
 	return kindNames[0]
 }
 
+// word says in a span what went wrong. That something is not there is often no fault.
+func (e *Error) word() string {
+	guest, ok := errors.AsType[*abi.Error](e.Err)
+	switch {
+	case e.Kind != KindGuest || !ok:
+		return e.Kind.String()
+	case guest.Code == abi.CodeNotFound:
+		return ""
+	}
+	return guest.Code.String()
+}
+
 // Error is what every method of a Runtime and a Plugin returns.
 type Error struct {
 	Plugin string

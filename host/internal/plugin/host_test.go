@@ -12,9 +12,14 @@ import (
 	"testing"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 )
 
 // hostFunc is a Host that grants everything.
@@ -260,6 +265,30 @@ func TestWorld(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}
+	}
+}
+
+// A guest is told in which span its call is.
+func TestGuestIsToldItsSpan(t *testing.T) {
+	t.Parallel()
+	recorder := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
+	rt := newRuntime(t, plugin.RuntimeOptions{Tracer: span.New(provider), CacheDir: filepath.Join(scratch, "cache")})
+	p, err := rt.Load(t.Context(), goSpec(t, `{"mode": "trace"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reply abi.HealthReply
+	if err := p.Call(t.Context(), abi.OpHealth, nil, nil, &reply); err != nil {
+		t.Fatal(err)
+	}
+	ended := recorder.Ended()
+	last := ended[len(ended)-1]
+	if want := span.Traceparent(trace.ContextWithSpanContext(t.Context(), last.SpanContext())); reply.Message != want || last.Name() != "plugin.call" {
+		t.Errorf("the guest was told %q, the span %s is %q", reply.Message, last.Name(), want)
+	}
+	if list := last.Attributes(); len(list) != 2 || list[0].Value.AsString() != "guest" || list[1].Value.AsString() != "health" {
+		t.Errorf("attributes %v", list)
 	}
 }
 

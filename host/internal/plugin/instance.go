@@ -16,6 +16,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 )
 
 // keepBuffer is how large a scratch buffer may be kept between calls, bytes.
@@ -160,8 +161,8 @@ func (i *instance) answer(c *callContext, err error) *Error {
 func (i *instance) encode(c *callContext, req abi.Message) *Error {
 	p := i.plugin
 	envelope := abi.Request{CallID: p.runtime.calls.Add(1), DeadlineMS: uint64(max(c.left().Milliseconds(), 1))}
-	if p.runtime.traceparent != nil {
-		envelope.Traceparent = p.runtime.traceparent(c.parent)
+	if p.runtime.tracer != nil {
+		envelope.Traceparent = span.Traceparent(c.parent)
 	}
 	if req != nil {
 		i.body = req.AppendTo(i.body[:0])

@@ -14,6 +14,7 @@ import (
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin/meter"
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 )
 
 // Plugin is a loaded guest. It is safe for concurrent use.
@@ -86,10 +87,17 @@ func (p *Plugin) Manifest() abi.Manifest { return p.manifest }
 // deadline ends a call that has begun, not ctx.
 func (p *Plugin) Call(ctx context.Context, op abi.Op, req abi.Message, call *capability.Call, reply abi.Message) error {
 	p.calls.Add(1)
+	ctx, s := p.runtime.tracer.Start(ctx, "plugin.call")
+	s.Text(span.Plugin, p.name)
+	if s != nil {
+		s.Text(span.Op, op.String())
+	}
 	if failure := p.callOnce(ctx, op, req, call, reply); failure != nil {
+		s.End(failure.word())
 		p.note(failure)
 		return failure
 	}
+	s.End("")
 	return nil
 }
 

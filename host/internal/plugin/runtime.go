@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/internal/span"
 )
 
 // DefaultCacheBytes bounds the compile cache when RuntimeOptions don't.
@@ -19,19 +21,19 @@ type RuntimeOptions struct {
 	CacheDir   string // where machine code is kept; empty: nowhere
 	CacheBytes int64  // bound of CacheDir; 0: DefaultCacheBytes
 	Logger     hclog.Logger
-	// Traceparent returns the W3C trace context of a call, or "". Nil: guests get none.
-	Traceparent func(context.Context) string
+	// Tracer gets a span of each call, whose trace context guests are told. Nil: nobody does.
+	Tracer *span.Tracer
 }
 
 // Runtime loads plugins. It is safe for concurrent use.
 type Runtime struct {
-	logger      hclog.Logger
-	traceparent func(context.Context) string
-	cache       *cache // nil: none
-	cacheErr    error  // why there is none
-	clock       clock
-	calls       atomic.Uint64 // ids given out
-	background  sync.WaitGroup
+	logger     hclog.Logger
+	tracer     *span.Tracer
+	cache      *cache // nil: none
+	cacheErr   error  // why there is none
+	clock      clock
+	calls      atomic.Uint64 // ids given out
+	background sync.WaitGroup
 
 	mu      sync.Mutex
 	plugins map[*Plugin]struct{}
@@ -42,7 +44,7 @@ type Runtime struct {
 // CacheError tells why.
 func NewRuntime(_ context.Context, opts RuntimeOptions) (*Runtime, error) {
 	r := &Runtime{
-		logger: opts.Logger, traceparent: opts.Traceparent, clock: clock{epoch: time.Now()},
+		logger: opts.Logger, tracer: opts.Tracer, clock: clock{epoch: time.Now()},
 		plugins: map[*Plugin]struct{}{},
 	}
 	if r.logger == nil {

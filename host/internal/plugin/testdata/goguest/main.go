@@ -33,6 +33,8 @@ func health() (string, error) {
 	switch mode {
 	case "world":
 		return world()
+	case "trace":
+		return alineo.CurrentCall().Traceparent, nil
 	case "exit":
 		os.Exit(3)
 	case "eat":
