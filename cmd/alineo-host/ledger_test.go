@@ -26,7 +26,7 @@ import (
 // "running" it is closed at the end.
 func fill(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 5 {
-		ts.Fatalf("usage: fill PLUGIN NAME ID DAYS BATCH…")
+		ts.Fatalf("usage: fill PLUGIN NAME ID DAYS [from=ID] BATCH…")
 	}
 	days, err := strconv.Atoi(args[3])
 	ts.Check(err)
@@ -43,7 +43,12 @@ func fill(ts *testscript.TestScript, neg bool, args []string) {
 	w := ledger.NewWriter(h.Store(), ledger.WriterOptions{Now: func() time.Time { return then }})
 	s, err := w.Open(ctx, store.Key{Name: args[1], SandboxID: args[2]})
 	ts.Check(err)
-	ts.Check(s.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxCreated, Payload: json.RawMessage(`{"runId":"` + args[2] + `"}`)}))
+	created := `{"runId":"` + args[2] + `"}`
+	if from, ok := strings.CutPrefix(args[4], "from="); ok {
+		created = `{"runId":"` + args[2] + `","resumedFrom":"` + from + `","snapshotId":"taken"}`
+		args = append(args[:4:4], args[5:]...)
+	}
+	ts.Check(s.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxCreated, Payload: json.RawMessage(created)}))
 	seq, closes := int64(0), true
 	for _, batch := range args[4:] {
 		if batch == "running" {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/store"
 )
 
 // pruneFlags are the flags of ledger prune.
@@ -34,7 +35,8 @@ func newLedgerPrune(a *app) *cobra.Command {
 		Short: "Remove whole sandboxes by age, number or size, the oldest first",
 		Long: `prune removes sandboxes with all their events, those whose last event is the oldest
 first, and leaves a tombstone of each. Of several conditions one is enough. Running
-sandboxes stay; a sandbox that was resumed needs its ancestors' events to replay them.
+sandboxes stay, and so do those that a sandbox which stays was resumed from: it needs
+their events when it is resumed again.
 
 --max-size is about the text of events, which is what ledger stats calls bytes. The
 database reuses the space; its file need not get smaller.
@@ -60,6 +62,7 @@ needed; --dry-run says what would go and changes nothing.`,
 	flags.StringVar(&f.maxSize, "max-size", "", "the oldest, until the rest has at most this `size`, such as 500MB or 2GiB")
 	flags.StringVar(&f.opts.Name, "name", "", "only sandboxes of this `name`; the others are not counted")
 	flags.BoolVar(&f.opts.IncludeRunning, "include-running", false, "also those that were never closed")
+	flags.BoolVar(&f.opts.IncludeAncestors, "include-ancestors", false, "also those that others, which stay, were resumed from")
 	flags.BoolVar(&f.opts.DryRun, "dry-run", false, "say what would go")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "don't ask")
 	return cmd
@@ -132,11 +135,20 @@ type prunableJSON struct {
 	ledger.Prunable
 }
 
+// mostSpared is of how many sandboxes a dry run says what they are kept for.
+const mostSpared = 20
+
 var errDeclined = errors.New("nothing was removed")
 
 func (a *app) prune(ctx context.Context, h *host.Host, f *pruneFlags) error {
 	bar := a.out.newBar("looking")
 	f.opts.Progress = bar.tell()
+	var spared []string
+	f.opts.Spared = func(p ledger.Prunable, child store.Key) {
+		if len(spared) < mostSpared {
+			spared = append(spared, fmt.Sprintf("keeps %s (%s): %s (%s) was resumed from it", p.Key.SandboxID, p.Key.Name, child.SandboxID, child.Name))
+		}
+	}
 	f.opts.Found = func(list []ledger.Prunable) error {
 		bar.done()
 		if err := a.printPrunable(list, f.opts.DryRun); err != nil {
@@ -163,6 +175,14 @@ func (a *app) prune(ctx context.Context, h *host.Host, f *pruneFlags) error {
 	}
 	if report.Running > 0 {
 		a.out.notef("kept %s that would go but for running, or never having been closed (see --include-running)", count(report.Running, "sandbox"))
+	}
+	if report.Ancestors > 0 {
+		if f.opts.DryRun {
+			for _, line := range spared {
+				a.out.notef("%s", line)
+			}
+		}
+		a.out.notef("kept %s that would go but for others that were resumed from there (see --include-ancestors)", count(report.Ancestors, "sandbox"))
 	}
 	did := "removed"
 	if f.opts.DryRun {

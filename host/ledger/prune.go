@@ -21,10 +21,16 @@ type PruneOptions struct {
 	// IncludeRunning also takes sandboxes that have no sandbox.closed. Their drivers can't write any more
 	// then.
 	IncludeRunning bool
-	DryRun         bool // find them only
-	Now            time.Time
+	// IncludeAncestors also takes sandboxes that others, which stay, were resumed from: those can't replay
+	// what was before their own beginning any more, and so not be resumed again.
+	IncludeAncestors bool
+	DryRun           bool // find them only
+	Now              time.Time
 	// Found is given what is to go, before any of it goes; an error ends the work. Nil goes on.
 	Found func([]Prunable) error
+	// Spared is told, before Found, of each sandbox that stays because another one, which stays too, was
+	// resumed from it.
+	Spared func(p Prunable, descendant store.Key)
 	// Each is told of each sandbox that went.
 	Each     func(Prunable)
 	Progress func(Progress)
@@ -47,6 +53,7 @@ type PruneReport struct {
 	Bytes     uint64 `json:"bytes"`     // of their text
 	Kept      uint64 `json:"kept"`      // sandboxes that stay
 	Running   uint64 `json:"running"`   // of those, the ones that would have gone but are running
+	Ancestors uint64 `json:"ancestors"` // of those, the ones that would have gone but others were resumed from them
 }
 
 // Prune removes whole sandboxes, those with the oldest last entry first, and leaves a tombstone of each.
@@ -64,12 +71,15 @@ func Prune(ctx context.Context, st store.Ledger, opts PruneOptions) (*PruneRepor
 		opts.Now = time.Now()
 	}
 	m := newMeter(opts.Progress)
-	all, err := o.usages(ctx, opts.Name, m)
+	all, others, err := o.usages(ctx, opts.Name, m)
 	if err != nil {
 		return fail(nil, err)
 	}
-	report := &PruneReport{}
-	going := choose(all, &opts, report)
+	chosen, err := o.choose(ctx, &opts, all, others)
+	if err != nil {
+		return fail(nil, err)
+	}
+	going, report := chosen.report()
 	if opts.Found != nil {
 		if err := opts.Found(going); err != nil {
 			return fail(report, err)
@@ -97,19 +107,19 @@ func Prune(ctx context.Context, st store.Ledger, opts PruneOptions) (*PruneRepor
 	return report, nil
 }
 
-// usages sums every sandbox of a name up, oldest last entry first.
-func (o operable) usages(ctx context.Context, name string, m *meter) ([]Prunable, error) {
-	var all []Prunable
+// usages sums every sandbox of a name up, oldest last entry first; others are those of other names.
+func (o operable) usages(ctx context.Context, name string, m *meter) (all []Prunable, others []store.Key, err error) {
 	for head, err := range o.heads(ctx) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if name != "" && head.Key.Name != name {
+			others = append(others, head.Key)
 			continue
 		}
 		u, err := o.Usage(ctx, head.Key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		m.sandbox()
 		all = append(all, Prunable{Key: head.Key, Entries: u.Entries, Bytes: u.Bytes, LastTS: u.LastTS, Running: !u.Closed})
@@ -117,36 +127,5 @@ func (o operable) usages(ctx context.Context, name string, m *meter) ([]Prunable
 	slices.SortFunc(all, func(a, b Prunable) int {
 		return cmp.Or(cmp.Compare(a.LastTS, b.LastTS), compareKeys(a.Key, b.Key))
 	})
-	return all, nil
-}
-
-// choose finds what goes, oldest first.
-func choose(all []Prunable, opts *PruneOptions, report *PruneReport) []Prunable {
-	var total uint64
-	for i := range all {
-		total += all[i].Bytes
-	}
-	var going []Prunable
-	for i := range all {
-		p := all[i]
-		switch {
-		case opts.OlderThan > 0 && p.LastTS < opts.Now.Add(-opts.OlderThan).UnixMilli():
-			p.Why = "age"
-		case opts.Keep != nil && i < len(all)-*opts.Keep:
-			p.Why = "number"
-		case opts.MaxBytes != nil && total > uint64(max(0, *opts.MaxBytes)):
-			p.Why = "size"
-		}
-		if p.Why != "" && p.Running && !opts.IncludeRunning {
-			report.Running++
-			p.Why = ""
-		}
-		if p.Why == "" {
-			report.Kept++
-			continue
-		}
-		total -= p.Bytes
-		going = append(going, p)
-	}
-	return going
+	return all, others, nil
 }

@@ -96,6 +96,66 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// resumed adds a sandbox that continues another one's history.
+func (v *vault) resumed(name, id, from string, day int) {
+	v.t.Helper()
+	ts := int64(day) * 24 * time.Hour.Milliseconds()
+	w := ledger.NewWriter(v.st, ledger.WriterOptions{Now: func() time.Time { return time.UnixMilli(ts) }})
+	s, err := w.Open(v.t.Context(), store.Key{Name: name, SandboxID: id})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	created := json.RawMessage(fmt.Sprintf(`{"resumedFrom":%q,"snapshotId":"s"}`, from))
+	if err := s.Append(v.t.Context(), ledger.Event{Step: -1, Name: store.EventSandboxCreated, Payload: created}); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := s.Append(v.t.Context(), ledger.Event{Step: -1, Name: store.EventSandboxClosed, Payload: json.RawMessage(`{}`)}); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := w.Close(context.Background()); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// What a sandbox that stays was resumed from stays, all the way back, and what was resumed from nothing
+// that stays goes.
+func TestPruneSparesAncestors(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	v.lived("a", "1", 1, true)
+	v.resumed("a", "2", "1", 2)
+	v.resumed("b", "3", "2", 9)
+	v.lived("a", "4", 3, true)
+	v.resumed("a", "5", "4", 4)
+	size := int64(150)
+	for name, tc := range map[string]struct {
+		opts ledger.PruneOptions
+		want string
+		kept string
+	}{
+		"by age":                       {ledger.PruneOptions{OlderThan: 5 * 24 * time.Hour}, "a/4 a/5", "a/1<a/2 a/2<b/3"},
+		"of a name":                    {ledger.PruneOptions{OlderThan: 5 * 24 * time.Hour, Name: "a"}, "a/4 a/5", "a/1<a/2 a/2<b/3"},
+		"others go instead for a size": {ledger.PruneOptions{MaxBytes: &size}, "a/4 a/5", "a/1<a/2 a/2<b/3"},
+		"ancestors too":                {ledger.PruneOptions{OlderThan: 5 * 24 * time.Hour, IncludeAncestors: true}, "a/1 a/2 a/4 a/5", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found, spared []string
+			tc.opts.Now, tc.opts.DryRun = time.UnixMilli(10*24*time.Hour.Milliseconds()), true
+			tc.opts.Found = func(list []ledger.Prunable) error {
+				for _, p := range list {
+					found = append(found, p.Key.String())
+				}
+				return nil
+			}
+			tc.opts.Spared = func(p ledger.Prunable, child store.Key) { spared = append(spared, p.Key.String()+"<"+child.String()) }
+			r, err := ledger.Prune(t.Context(), v.st, tc.opts)
+			if err != nil || strings.Join(found, " ") != tc.want || strings.Join(spared, " ") != tc.kept || r.Ancestors != uint64(len(spared)) {
+				t.Errorf("would remove %v, want %s; spared %v, want %s; %+v, %v", found, tc.want, spared, tc.kept, r, err)
+			}
+		})
+	}
+}
+
 func TestPruneAsks(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
