@@ -111,7 +111,7 @@ func TestVolumesLeadNowhere(t *testing.T) {
 		{"a long name", volume(big, shared, "/v"), 422, `"type":"string_too_long"`},
 		{"no kind", map[string]any{"name": "v", "mountPath": "/v"}, 422, "but none was provided"},
 		{"two kinds", volume("v", shared, "/v", "pvc", map[string]any{"claimName": "x"}), 422, "but multiple were provided"},
-		{"a claim", map[string]any{"name": "v", "mountPath": "/v", "pvc": map[string]any{"claimName": "x"}}, 400, "VOLUME::UNSUPPORTED_BACKEND"},
+		{"a claim that isn't there", map[string]any{"name": "v", "mountPath": "/v", "pvc": map[string]any{"claimName": "x", "createIfNotExists": false}}, 400, "VOLUME::PVC_NOT_FOUND"},
 		{"a claim with an odd name", map[string]any{"name": "v", "mountPath": "/v", "pvc": map[string]any{"claimName": "X"}}, 422, `"claimName"`},
 		{"a claim of an odd size", map[string]any{"name": "v", "mountPath": "/v", "pvc": map[string]any{"claimName": "x", "storage": "big"}}, 422, `"storage"`},
 		{"a bucket", map[string]any{"name": "v", "mountPath": "/v", "ossfs": map[string]any{"bucket": "abc", "endpoint": "e", "accessKeyId": "i", "accessKeySecret": "s3cr3t"}}, 400, "VOLUME::UNSUPPORTED_BACKEND"},

@@ -23,7 +23,7 @@ import (
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // create makes a sandbox and returns when it runs.
-func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error) {
+func (m *Manager) create(ctx context.Context, q createRequest) (_ *sandbox, err error) {
 	m.busy.Add(1)
 	defer m.busy.Done()
 	started := time.Now()
@@ -34,6 +34,12 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 	if q.timeout > 0 {
 		rec.ExpiresAt = rec.CreatedAt.Add(q.timeout)
 	}
+	claimed, err := m.claims.hold(q.volumes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { m.claims.release(claimed, err == nil) }()
+	rec.Claims = claimed.names
 	volumes, err := m.openVolumes(q.volumes)
 	if err != nil {
 		return nil, err
@@ -47,7 +53,7 @@ func (m *Manager) create(ctx context.Context, q createRequest) (*sandbox, error)
 		return nil, err
 	}
 	defer release()
-	s, err := m.start(ctx, &rec, q, volumes, network)
+	s, err := m.start(ctx, &rec, q, claimed, volumes, network)
 	if err != nil {
 		if entry, ok := errors.AsType[*shim.EntryError](err); ok {
 			return nil, problem(http.StatusInternalServerError, codeStartFailed, "Failed to start sandbox: %s", entry.Message)
@@ -84,7 +90,7 @@ func (m *Manager) stack(ctx context.Context, rec *record, q createRequest) (rele
 }
 
 // start makes the sandbox's directory and its processes.
-func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volumes []jail.Volume, network *shim.Network) (*sandbox, error) {
+func (m *Manager) start(ctx context.Context, rec *record, q createRequest, claimed *held, volumes []jail.Volume, network *shim.Network) (*sandbox, error) {
 	var tops []string
 	if rec.Root == nil {
 		tops = layer.Tops()
@@ -95,7 +101,11 @@ func (m *Manager) start(ctx context.Context, rec *record, q createRequest, volum
 		return nil, err
 	}
 	rec.ID, rec.Group = place.id, place.group
-	if err := m.furnish(ctx, place, rec); err != nil {
+	err = m.claims.own(claimed, rec.ID)
+	if err == nil {
+		err = m.furnish(ctx, place, rec)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making sandbox %s: %w", rec.ID, err), place.remove(ctx))
 	}
 	s := m.newSandbox(*rec)

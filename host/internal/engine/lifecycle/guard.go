@@ -14,12 +14,13 @@ const keyHeader = "OPEN-SANDBOX-API-KEY"
 // original: whoever calls a sandbox's own servers has none to give.
 var proxyPath = regexp.MustCompile(`^(/v1)?/sandboxes/[^/]+/proxy/\d+(/|$)`)
 
-// Guard lets requests through to next that carry the key; with no key, all.
+// Guard lets requests through to next that carry the key; with no key, all. With a key, pages of any
+// origin may ask.
 func Guard(key string, next http.Handler) http.Handler {
 	if key == "" {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return shared(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		if open(path) || proxyPath.MatchString(path) && !strings.Contains(path, "..") {
 			next.ServeHTTP(w, r)
@@ -32,7 +33,7 @@ func Guard(key string, next http.Handler) http.Handler {
 		}
 		w.Header().Set(requestIDHeader, requestID(r))
 		writeError(w, err)
-	})
+	}))
 }
 
 // open tells which paths anybody may ask for: a health check's, and those of

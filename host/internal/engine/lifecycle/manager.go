@@ -31,6 +31,7 @@ type Manager struct {
 	base  baseCache
 
 	spares spares
+	claims claims
 
 	images  *image.Store
 	fetches singleflight.Group // of images, by name
@@ -55,9 +56,9 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	}
 	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}, leaving: make(chan struct{})}
 	m.quiet = opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
-	m.base.manager, m.spares.manager = m, m
+	m.base.manager, m.spares.manager, m.claims = m, m, claims{manager: m, using: map[string]int{}}
 	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for _, d := range []string{sandboxesDir, sparesDir, snapshotsDir, baseDir} {
+	for _, d := range []string{sandboxesDir, sparesDir, snapshotsDir, baseDir, volumesDir} {
 		err := os.MkdirAll(m.path(d), 0o700)
 		if err == nil {
 			// Sandboxes make setuid files, and as root's: nobody else may
@@ -77,6 +78,7 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 		return nil, err
 	}
 	m.base.clean()
+	m.claims.sweep()
 	if m.isolated() {
 		m.jobs.Go(func() {
 			_, _ = m.base.current() // the first sandbox asks again
@@ -174,6 +176,7 @@ func (m *Manager) delete(ctx context.Context, id string) error {
 		return problem(http.StatusInternalServerError, codeDeleteFailed, "Failed to delete sandbox %s: %v", id, err)
 	}
 	m.forget(id)
+	m.claims.sweep()
 	m.log.Info("sandbox deleted", "op", "delete", "sandbox", id, "dur_ms", time.Since(started).Milliseconds())
 	return nil
 }

@@ -50,6 +50,8 @@ const (
 	codeHostPath          = "VOLUME::HOST_PATH_NOT_ALLOWED"
 	codeHostPathCreate    = "VOLUME::HOST_PATH_CREATE_FAILED"
 	codeVolumeBackend     = "VOLUME::UNSUPPORTED_BACKEND"
+	codeClaimNotFound     = "VOLUME::PVC_NOT_FOUND"
+	codeClaimInspect      = "VOLUME::PVC_INSPECT_FAILED"
 	codeNoPools           = "KUBERNETES::POOL_NOT_SUPPORTED"
 	codeNoTemplates       = "FSB::API_NOT_SUPPORTED"
 	codeNoDiagnostics     = "DIAGNOSTICS_NOT_IMPLEMENTED"

@@ -58,6 +58,8 @@ type record struct {
 	// RenewBy is how long a request through the proxy lets it live; 0 is no
 	// change.
 	RenewBy time.Duration `json:",omitempty"`
+	// Claims are the named volumes that it has.
+	Claims []string `json:",omitempty"`
 }
 
 // snapshotRecord is what is remembered of a snapshot in its directory.

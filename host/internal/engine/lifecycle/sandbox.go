@@ -178,6 +178,7 @@ func (m *Manager) watch(s *sandbox) {
 		}
 		close(s.gone)
 		m.forget(id)
+		defer m.claims.sweep()
 		if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
 			if at := s.expiry(); !at.IsZero() && !at.After(time.Now()) {
 				m.log.Info("sandbox expired", "op", "expire", "sandbox", id, "due", at)

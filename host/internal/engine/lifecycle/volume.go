@@ -18,6 +18,8 @@ import (
 type volumeRequest struct {
 	name, mountPath, subPath string
 	host                     string // "" for the other kinds
+	claim                    string // a named volume; "" for the other kinds
+	create, endsWith         bool   // make the claim if it isn't there; and remove it with the sandbox
 	kind                     string // host, pvc or ossfs
 	readOnly                 bool
 }
@@ -41,10 +43,11 @@ func readVolume(b body) volumeRequest {
 	}
 	if p, ok := b.object("pvc"); ok {
 		v.kind = "pvc"
-		p.shaped("claimName", p.required("claimName"), volumeName, 253)
+		v.claim = p.required("claimName")
+		p.shaped("claimName", v.claim, volumeName, 253)
 		p.shaped("storage", p.text("storage"), capacity, 0)
-		p.boolean("createIfNotExists")
-		p.boolean("deleteOnSandboxTermination")
+		v.create = p.boolean("createIfNotExists") || !p.has("createIfNotExists")
+		v.endsWith = p.boolean("deleteOnSandboxTermination")
 		p.texts("accessModes", 0)
 		p.text("storageClass")
 	}
@@ -103,8 +106,8 @@ func checkVolumes(all []volumeRequest) error {
 			return bad(codeSubPath, "subPath '%s' must be a relative path.", v.subPath)
 		case strings.ContainsRune(v.subPath, 0) || slices.Contains(strings.Split(v.subPath, "/"), ".."):
 			return bad(codeSubPath, "subPath '%s' must not contain '..'.", v.subPath)
-		case v.kind != "host":
-			return bad(codeVolumeBackend, "this engine has no volumes of kind %s, only host.", v.kind)
+		case v.kind == "ossfs":
+			return bad(codeVolumeBackend, "this engine has no volumes of kind ossfs, only host and pvc.")
 		}
 		names[v.name], targets[target] = true, v.name
 	}
@@ -129,6 +132,9 @@ func (m *Manager) openVolumes(all []volumeRequest) ([]jail.Volume, error) {
 }
 
 func (m *Manager) openVolume(v volumeRequest) (jail.Volume, error) {
+	if v.kind == "pvc" {
+		return m.openClaim(v)
+	}
 	bad := func(code, format string, args ...any) (jail.Volume, error) {
 		return jail.Volume{}, problem(http.StatusBadRequest, code, "Volume '%s': %s", v.name, fmt.Sprintf(format, args...))
 	}
@@ -147,10 +153,10 @@ func (m *Manager) openVolume(v volumeRequest) (jail.Volume, error) {
 	if err != nil {
 		return bad(codeInvalidHostPath, "host path '%s': %v", v.host, err)
 	}
-	found := jail.Volume{Name: v.name, Root: root, Path: filepath.Join(rel, v.subPath), Target: filepath.Clean(v.mountPath), ReadOnly: v.readOnly}
+	found := v.below(root, rel)
 	st, err := statBelow(root, found.Path)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "path escapes from parent"):
+	case escapes(err):
 		return bad(codeHostPath, "host path '%s' leads out of the allowed prefix '%s' through a symbolic link.", filepath.Join(host, v.subPath), root)
 	case err != nil:
 		return jail.Volume{}, problem(http.StatusInternalServerError, codeHostPathCreate, "Volume '%s': could not ensure host path directory exists at '%s': %v", v.name, filepath.Join(host, v.subPath), err)
@@ -160,6 +166,32 @@ func (m *Manager) openVolume(v volumeRequest) (jail.Volume, error) {
 		return bad(codeInvalidHostPath, "host path '%s' is neither a directory nor a file.", filepath.Join(host, v.subPath))
 	}
 	return found, nil
+}
+
+// openClaim finds a named volume, which is there and stays.
+func (m *Manager) openClaim(v volumeRequest) (jail.Volume, error) {
+	found := v.below(m.path(volumesDir, v.claim, claimData), ".")
+	st, err := statBelow(found.Root, found.Path)
+	switch {
+	case escapes(err):
+		return found, problem(http.StatusBadRequest, codeSubPath, "Volume '%s': subPath '%s' leads out of the volume through a symbolic link.", v.name, v.subPath)
+	case err != nil:
+		return found, problem(http.StatusInternalServerError, codeClaimInspect, "Volume '%s': could not ensure that '%s' exists in named volume '%s': %v", v.name, found.Path, v.claim, err)
+	case !st.IsDir() && !st.Mode().IsRegular():
+		return found, problem(http.StatusBadRequest, codeSubPath, "Volume '%s': subPath '%s' is neither a directory nor a file.", v.name, v.subPath)
+	}
+	found.File = !st.IsDir()
+	return found, nil
+}
+
+// below is the volume of what rel and the subPath name below root.
+func (v volumeRequest) below(root, rel string) jail.Volume {
+	return jail.Volume{Name: v.name, Root: root, Path: filepath.Join(rel, v.subPath), Target: filepath.Clean(v.mountPath), ReadOnly: v.readOnly}
+}
+
+// escapes tells that a link leads out of the root of an os.Root, for which that has no error of its own.
+func escapes(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "path escapes from parent")
 }
 
 // allowedRoot is the longest allowed directory that path is in.
