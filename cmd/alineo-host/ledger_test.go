@@ -139,7 +139,7 @@ func TestBarLine(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[string]ledger.Progress{
 		"x  3 sandboxes": {Sandboxes: 3},
-		"x  [############............]  50%  5 events, 1 sandboxes": {Sandboxes: 1, Entries: 5, Done: 5, Total: 10},
+		"x  [############............]  50%  5 events, 1 sandbox": {Sandboxes: 1, Entries: 5, Done: 5, Total: 10},
 		"x  [########################] 100%  50 events, 0 sandboxes": {
 			Entries: 50, Done: 50, Total: 10,
 		},

@@ -34,6 +34,8 @@ type conn struct {
 	late    bool        // the journal mode is set by the first program that writes
 	memory  bool        // there is no file
 	checked time.Time   // when moved looked last
+	path    string      // of the file
+	log     os.FileInfo // beside the file when moved looked first and there was one
 	frozen  os.FileInfo // of a file that must not change, nil for others
 
 	begin, beginImmediate, commit, rollback *stmt
@@ -67,7 +69,7 @@ type connOptions struct {
 // openConn opens a connection that is ready for a guest's statements.
 func openConn(opts connOptions) (*conn, error) {
 	h := opts.hooks
-	c := &conn{tls: libc.NewTLS(), hooks: &h, memory: opts.path == Memory, checked: time.Now()}
+	c := &conn{tls: libc.NewTLS(), hooks: &h, memory: opts.path == Memory, path: opts.path, checked: time.Now()}
 	c.arena.tls = c.tls
 	c.hooks.trusted = true
 	defer func() { c.hooks.trusted = false }()
@@ -216,22 +218,6 @@ func (c *conn) control(st *stmt) error {
 // inTransaction reports whether a transaction is open.
 func (c *conn) inTransaction() bool {
 	return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0
-}
-
-// movedCheck is how often a connection asks whether its file is still where it was. It takes some
-// microseconds; whoever removes the file loses what was committed before, whenever that was.
-const movedCheck = 50 * time.Millisecond
-
-// moved reports whether the file was renamed or removed since it was opened. It looks now and then.
-func (c *conn) moved() bool {
-	now := time.Now()
-	if c.memory || now.Sub(c.checked) < movedCheck {
-		return false
-	}
-	c.checked = now
-	*(*int32)(pointer(c.scratch)) = 0
-	lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_HAS_MOVED, c.scratch)
-	return *(*int32)(pointer(c.scratch)) != 0
 }
 
 // failure returns the error of a call that answered rc.

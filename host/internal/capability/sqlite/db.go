@@ -182,13 +182,12 @@ func (db *DB) giveBack(s *slot, pool chan *slot, broken bool) {
 // connect makes sure that a slot has a connection to the file that is there now.
 func (db *DB) connect(ctx context.Context, s *slot, reader bool) (*abi.Error, error) {
 	if s.conn != nil && db.path != Memory {
-		switch {
-		case s.epoch != db.epoch.Load(), s.conn.frozen != nil && (db.ready.Load() || !db.unchanged(s.conn.frozen)):
+		if s.epoch != db.epoch.Load() || s.conn.frozen != nil && (db.ready.Load() || !db.unchanged(s.conn.frozen)) {
 			db.disconnect(s)
-		case s.conn.moved():
+		} else if sentence := s.conn.moved(); sentence != "" {
 			db.disconnect(s)
 			db.lost()
-			return newError(abi.CodeUnavailable, sentenceMoved), errMoved
+			return newError(abi.CodeUnavailable, sentence), errors.New(sentence)
 		}
 	}
 	if s.conn != nil {

@@ -20,6 +20,8 @@ const (
 	sentenceFolder    = "the folder of the database file is read-only"
 	sentenceBeside    = "the database file can't be read: what was written last is in the log beside it, which needs a folder that can be written"
 	sentenceMoved     = "the database file was moved or removed while it was open; put it back, or start the host again to begin with a new one"
+	sentenceLogMoved  = "the log beside the database file (-wal) was moved or removed while it was open; what was committed to it is brought into the file"
+	sentenceNoLog     = "the log beside the database file (-wal) was removed, and the last commits were in it alone; put it back, or remove what is left of it (-shm) to go on without them"
 	sentenceChanged   = "the database file can only be read, and was changed while it was; read again"
 	sentenceBusy      = "another process is writing to the database and did not finish in time"
 	sentenceCorrupt   = "the database file is damaged; restore it from a copy, or save what can be read with sqlite3's .recover"

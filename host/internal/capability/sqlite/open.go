@@ -28,6 +28,9 @@ func (db *DB) open(ctx context.Context, reader bool) (*conn, error) {
 			return nil, err
 		}
 	}
+	if logRemoved(db.path) {
+		return nil, &openError{sentence: sentenceNoLog, err: errors.New(db.path)}
+	}
 	c, err := openConn(opts)
 	if err == nil {
 		return c, nil

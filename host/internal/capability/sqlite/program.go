@@ -23,7 +23,7 @@ type program struct {
 	mismatched bool // the failure is a step's own: it did not do what it was expected to
 	grouped    bool // the failure came from one row of a group
 	broken     bool // the connection is not to be used again
-	moved      bool // the connection's file is not where it was
+	moved      bool // the connection's file, or its log, is not where it was
 }
 
 // run makes the whole program happen, or nothing of it.
@@ -64,9 +64,11 @@ func (p *program) attempt(keep bool) (reply *abi.SQLExecReply, failure *abi.Erro
 		failure = newError(abi.CodeInternal, "a step ended the transaction")
 	}
 	// What is committed to a file that nobody can find any more is not durable.
-	if failure == nil && keep && !p.exec.ReadOnly && c.moved() {
-		p.moved, p.broken = true, true
-		failure = newError(abi.CodeUnavailable, sentenceMoved)
+	if failure == nil && keep && !p.exec.ReadOnly {
+		if sentence := c.moved(); sentence != "" {
+			p.moved, p.broken = true, true
+			failure = newError(abi.CodeUnavailable, sentence)
+		}
 	}
 	if failure == nil && keep {
 		failure = p.commit()
