@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -57,6 +58,101 @@ func TestUnifiedFiles(t *testing.T) {
 	defer cancel()
 	if err := g.freeze(ctx, false); err == nil {
 		t.Error("thawed, and the kernel has not said so")
+	}
+}
+
+// TestLimitFiles checks what each version's limits are written to, and what waits for the kernel.
+func TestLimitFiles(t *testing.T) {
+	t.Parallel()
+	limits := Limits{Memory: 64 << 20, CPU: 250, Processes: 9}
+	all := map[string]bool{Memory: true, CPU: true, Pids: true}
+	split := map[string]string{Memory: t.TempDir(), CPU: t.TempDir(), Pids: t.TempDir(), Freezer: t.TempDir()}
+	for name, c := range map[string]struct {
+		p    Parent
+		want map[string]string // by controller/file
+	}{
+		"version 2": {Parent{version: 2, dirs: map[string]string{"": t.TempDir()}, has: all}, map[string]string{
+			"/memory.max": "67108864", "/memory.swap.max": "0", "/cpu.max": "25000 100000", "/pids.max": "9",
+		}},
+		"version 1": {Parent{version: 1, dirs: split}, map[string]string{
+			"memory/memory.limit_in_bytes": "67108864", "memory/memory.memsw.limit_in_bytes": "67108864",
+			"cpu/cpu.cfs_period_us": "100000", "cpu/cpu.cfs_quota_us": "25000", "pids/pids.max": "9",
+		}},
+	} {
+		g, err := c.p.Create("y")
+		if err == nil {
+			err = c.p.Limit(g, limits)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for where, want := range c.want {
+			controller, file, _ := strings.Cut(where, "/")
+			if b, err := os.ReadFile(filepath.Join(g.Dirs[controller], file)); err != nil || string(b) != want {
+				t.Errorf("%s: %s: %q %v, want %q", name, where, b, err, want)
+			}
+		}
+		if !g.CanFreeze() {
+			t.Errorf("%s: can't freeze", name)
+		}
+	}
+	state := filepath.Join(split[Freezer], "alineo-host-y", "freezer.state")
+	frozen := Parent{version: 1, dirs: split}.Named("y")
+	if err := frozen.Freeze(t.Context()); err != nil { // the file says what was written into it
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(state); err != nil || string(b) != "FROZEN" {
+		t.Errorf("%s: %q %v", state, b, err)
+	}
+	if err := frozen.Thaw(time.Second); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(state); err != nil || string(b) != "THAWED" {
+		t.Errorf("%s: %q %v", state, b, err)
+	}
+}
+
+// TestFindUnified looks for a place in made-up trees of version 2: in the own group, or in one above it
+// when that one can't have children with controllers.
+func TestFindUnified(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		groups map[string]string // what each has in cgroup.subtree_control; "!": no such file; "-": no cgroup.procs either
+		own    string
+		want   string // "none": no place
+	}{
+		"the own one":      {map[string]string{"": "cpu memory pids", "a": "cpu memory pids"}, "/a", "a"},
+		"the one above":    {map[string]string{"": "", "a": "cpu memory pids", "a/b": "-"}, "/a/b", "a"},
+		"the topmost":      {map[string]string{"": "cpu memory pids", "a": "!", "a/b": "!"}, "/a/b", ""},
+		"no children":      {map[string]string{"": "!", "a": "!"}, "/a", "none"},
+		"nobody may enter": {map[string]string{"": "-", "a": "-"}, "/a", "none"},
+	} {
+		at := t.TempDir()
+		for group, controllers := range c.groups {
+			dir := filepath.Join(at, group)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if controllers == "-" {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if controllers == "!" {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte(controllers), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, ok := findUnified(map[string]string{"": c.own}, []groupMount{{at: "/elsewhere", root: "/", controllers: []string{"cpu"}}, {at: at, root: "/"}})
+		switch {
+		case !ok && c.want != "none":
+			t.Errorf("%s: nothing", name)
+		case ok && (p.dirs[""] != filepath.Join(at, c.want) || !p.Has(CPU) || !p.Has(Freezer)):
+			t.Errorf("%s: %+v, want %s", name, p, c.want)
+		}
 	}
 }
 
