@@ -95,6 +95,17 @@ func Limit(spec *Spec, pid int) {
 	}
 }
 
+// politeness is the nice value of what runs in a sandbox whose use of processors nothing bounds.
+const politeness = 10
+
+// giveWay makes what this thread starts go after the machine's own processes, which a bomb of forks
+// would otherwise make wait. Nobody in a sandbox can take it back. Where sessions are scheduled as
+// groups, values count within the group alone, so it has one too. The kernel may refuse: it is a kindness.
+func giveWay() {
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, politeness)
+	_ = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(politeness)), 0)
+}
+
 // setLimits sets the soft limits that stand in for control groups.
 func setLimits(spec *Spec) error {
 	if spec.MaxProcesses > 0 {
@@ -102,6 +113,9 @@ func setLimits(spec *Spec) error {
 		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &l); err != nil {
 			return fmt.Errorf("limiting processes: %w", err)
 		}
+	}
+	if spec.Polite {
+		giveWay()
 	}
 	// 1 and not 0: with 0 the machine's core dump program would still be run,
 	// as the machine's root, for every crash in here.

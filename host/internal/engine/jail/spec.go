@@ -45,6 +45,9 @@ type Spec struct {
 	// 0 is no limit.
 	MaxMemory    uint64
 	MaxProcesses uint64
+	// Polite lets the machine's own processes go first: for when no control
+	// group bounds the use of processors.
+	Polite bool
 
 	// Landlock asks for the second wall. It is off only where the kernel has
 	// none.

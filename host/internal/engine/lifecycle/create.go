@@ -197,7 +197,7 @@ func (m *Manager) shimConfig(rec *record, tops []string, q createRequest) shim.C
 		ID: rec.ID, Hostname: "sandbox", Level: m.opts.Level, DataDir: m.opts.DataDir,
 		Upper: filepath.Join(rel, layerDir), Work: filepath.Join(rel, "work"), Root: filepath.Join(rel, "root"),
 		Tops: tops, Copied: m.opts.Copied, Volatile: m.opts.Volatile, Landlock: m.opts.Landlock,
-		Memory: uint64(max(q.limits.Memory, 0)),
+		Memory: uint64(max(q.limits.Memory, 0)), Polite: !m.opts.Groups.Has("cpu"),
 	}
 	for _, id := range rec.Snapshots {
 		spec.Lowers = append(spec.Lowers, filepath.Join(snapshotsDir, id, layerDir))
