@@ -58,7 +58,8 @@ func newFork(a *app) *cobra.Command {
 		Short: "Make another sandbox of a sandbox's files as they are now",
 		Long: `fork takes a checkpoint of a running sandbox and makes a new one of it, which has its files and none
 of its processes, and the same resources. Both go on by themselves; the new one's id is printed.
-The ledger knows whose child it is. A network policy is not inherited: give --allow and --deny again.
+The ledger knows whose child it is. It has the parent's network policy and credentials; --allow and
+--deny give it another policy in place of the parent's.
 
 The resources are those in the ledger; for a sandbox of which it does not know them, give --cpu and
 --memory.`,

@@ -24,6 +24,9 @@ func (h *Handle) checkpoint(ctx context.Context, name string) (string, error) {
 	if err := h.drives(); err != nil {
 		return "", h.fail(op, err)
 	}
+	if err := h.c.mayRecord("its name", name); err != nil {
+		return "", h.fail(op, err)
+	}
 	snapshot, err := h.c.wire.CreateSnapshot(ctx, h.id, name)
 	if err != nil {
 		return "", h.fail(op, err)

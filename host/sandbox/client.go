@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -43,6 +44,16 @@ type Options struct {
 	// been made with.
 	DigestKey     ledger.DigestKey
 	OldDigestKeys []ledger.DigestKey
+
+	// Broker binds credentials; nil: there are none.
+	Broker credential.Broker
+	// ResolveCredential is asked for the values of credentials that are to be bound again, when whoever
+	// resumes or forks gives no resolver of their own.
+	ResolveCredential credential.Resolver
+	// LookupEnv is where values with a source of type env are. Default os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+	// LiveSecrets gives readers of output the text as it came. What is recorded is redacted all the same.
+	LiveSecrets bool
 
 	// What CreateOptions leave open.
 	Image     string
@@ -127,6 +138,8 @@ func New(opts Options) (*Client, error) {
 	if opts.Logger == nil {
 		opts.Logger = hclog.NewNullLogger()
 	}
+	opts.Logger = opts.Ledger.Redactor().Logger(opts.Logger)
+	opts.LookupEnv = lookupEnv(opts.LookupEnv)
 	c := &Client{opts: opts, wire: opts.Wire, store: opts.Store, log: opts.Logger, trace: span.New(opts.TracerProvider)}
 	c.quit, c.stop = context.WithCancelCause(context.Background())
 	if opts.MaxConcurrency > 0 {

@@ -52,7 +52,7 @@ func (x *Exec) codeEnding(ctx context.Context, frame *opensandbox.Frame, end *en
 		if code, ok := frame.Error.ExitCode(); ok {
 			end.exitCode = code
 		}
-		end.failure = &Exception{frame.Error.Name, frame.Error.Value, frame.Error.Traceback}
+		end.failure = x.h.redactedException(&Exception{frame.Error.Name, frame.Error.Value, frame.Error.Traceback})
 		end.blame(ctx)
 	case frame.Type == opensandbox.TypeExecutionComplete:
 		end.known = true

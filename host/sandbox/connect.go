@@ -38,7 +38,7 @@ type ConnectOptions struct {
 //
 // The handle's Close deletes the sandbox; see [Handle.Detach] for leaving it.
 func (c *Client) Connect(ctx context.Context, sandboxID string, opts ConnectOptions) (*Handle, error) {
-	fail := func(err error) error { return &Error{Op: opConnect, SandboxID: sandboxID, Err: err} }
+	fail := func(err error) error { return c.fail(opConnect, sandboxID, err) }
 	done, err := c.begin()
 	if err != nil {
 		return nil, fail(err)
@@ -93,7 +93,7 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 	}
 	handle := c.newHandle(l, id, stream, release)
 	handle.lifetime = c.opts.Lifetime
-	handle.paused, handle.foreign = paused, true
+	handle.paused, handle.bound.loaded, handle.policed = paused, false, true
 	return handle, nil
 }
 

@@ -34,14 +34,14 @@ func (c *Client) Create(ctx context.Context, opts CreateOptions) (*Handle, error
 		opts.Image = c.opts.Image
 	}
 	if opts.Image == "" {
-		return nil, &Error{Op: opCreate, Err: fmt.Errorf("%w: it names no image", ErrInvalid)}
+		return nil, c.fail(opCreate, "", fmt.Errorf("%w: it names no image", ErrInvalid))
 	}
 	lifetime, err := c.lifetime(opts.Lifetime)
 	if err != nil {
-		return nil, &Error{Op: opCreate, Err: err}
+		return nil, c.fail(opCreate, "", err)
 	}
-	if err := checkPolicy(opts.NetworkPolicy); err != nil {
-		return nil, &Error{Op: opCreate, Err: err}
+	if err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
+		return nil, c.fail(opCreate, "", err)
 	}
 	if len(opts.Entrypoint) == 0 {
 		opts.Entrypoint = []string{"tail", "-f", "/dev/null"}
@@ -102,6 +102,8 @@ type launch struct {
 	replay    *replay
 	after     int64  // seq of the last exec before its first
 	slot      func() // gives back the right to it, when that was acquired already
+	// credentials are bound before the handle is handed out.
+	credentials []readyCredential
 }
 
 // launch makes a sandbox and hands out the handle only when the ledger has it.
@@ -120,17 +122,22 @@ func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
 
 func (c *Client) doLaunch(ctx context.Context, l launch) (*Handle, error) {
 	done, err := c.begin()
+	if err == nil {
+		if err = c.mayRecord("what is to be recorded of it", []any{l.name, l.created("")}); err != nil {
+			done()
+		}
+	}
 	if err != nil {
 		if l.slot != nil {
 			l.slot()
 		}
-		return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
+		return nil, c.fail(l.op, l.from, err)
 	}
 	defer done()
 	release := l.slot
 	if release == nil {
 		if release, err = c.acquire(ctx); err != nil {
-			return nil, &Error{Op: l.op, SandboxID: l.from, Err: err}
+			return nil, c.fail(l.op, l.from, err)
 		}
 	}
 	box, err := c.make(ctx, &l, release)
@@ -151,7 +158,7 @@ func (c *Client) failed(l *launch, id string, err error) error {
 	if l.from != "" {
 		about = l.from
 	}
-	err = &Error{Op: l.op, SandboxID: about, Err: err}
+	err = c.fail(l.op, about, err)
 	if hookErr := guard("SandboxFailed", func() { l.hooks.failed(id, err) }); hookErr != nil {
 		return errors.Join(err, hookErr)
 	}
@@ -269,6 +276,11 @@ func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox,
 		return nil, err
 	}
 	handle := c.newHandle(l, box.ID, stream, release)
+	if err := handle.bindAll(ctx, l.credentials); err != nil {
+		handle.bound.end()
+		c.writeOff(ctx, stream)
+		return nil, err
+	}
 	if l.op == opResume || l.op == opRestore || l.op == opFork {
 		return handle, nil // the reference does not call the hook for those
 	}

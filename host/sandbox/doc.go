@@ -58,5 +58,15 @@
 // deleted; also when the caller's context ends while the server is still making it. [Client.Close]
 // waits for such cleaning up.
 //
-// imports: host/internal/span, host/opensandbox, host/ledger, host/store.
+// # Credentials
+//
+// [Handle.Credentials] binds values to requests that leave the sandbox; nothing in it sees them. The
+// ledger has their names, bindings and sources, and no value: known values are taken out of whatever is
+// recorded, logged or put in an error, and of what readers get, unless Options.LiveSecrets is set. A
+// resumed or forked sandbox has the same credentials, whose values are had again before it is made.
+//
+// Output stays back while its end may be the beginning of a value that is known, by four bytes or more.
+// Only a terminal's is shown at once, and recorded when that is settled.
+//
+// imports: host/internal/span, host/opensandbox, host/ledger, host/store, host/credential.
 package sandbox

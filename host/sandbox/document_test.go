@@ -17,7 +17,7 @@ func TestDocument(t *testing.T) {
 	must(t, err)
 	text := string(raw)
 	known := make(map[string]bool)
-	for _, value := range []any{&sandbox.Client{}, &sandbox.Handle{}, &sandbox.Exec{}, &sandbox.Terminal{}, &sandbox.Session{}, &sandbox.Environment{}} {
+	for _, value := range []any{&sandbox.Client{}, &sandbox.Handle{}, &sandbox.Exec{}, &sandbox.Terminal{}, &sandbox.Session{}, &sandbox.Environment{}, &sandbox.Credentials{}} {
 		kind := reflect.TypeOf(value)
 		for m := range kind.Methods() {
 			method := m.Name
@@ -31,7 +31,7 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	for _, found := range regexp.MustCompile("`((?:Client|Handle|Exec|Terminal|Session|Environment)\\.[A-Za-z]+)`").FindAllStringSubmatch(text, -1) {
+	for _, found := range regexp.MustCompile("`((?:Client|Handle|Exec|Terminal|Session|Environment|Credentials)\\.[A-Za-z]+)`").FindAllStringSubmatch(text, -1) {
 		if !known[found[1]] {
 			t.Errorf("docs/client.md names %s, which is not there", found[1])
 		}

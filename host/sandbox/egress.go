@@ -62,6 +62,9 @@ func (h *Handle) changeNetwork(
 	if err != nil {
 		return nil, h.fail(op, err)
 	}
+	if err := h.c.mayRecord("a target", payload); err != nil {
+		return nil, h.fail(op, err)
+	}
 	if err := h.drives(); err != nil {
 		return nil, h.fail(op, err)
 	}

@@ -70,11 +70,14 @@ func (e *Environment) Info(ctx context.Context) (store.Environment, error) {
 // done, or when the server has lost the snapshot; callers of one client at the same time share one
 // build, which goes on as long as one of them waits.
 func (e *Environment) Create(ctx context.Context, opts SpawnOptions) (*Handle, error) {
-	fail := func(err error) error { return &Error{Op: opEnvironment + " " + e.name, Err: err} }
+	fail := func(err error) error { return e.c.fail(opEnvironment+" "+e.name, "", err) }
 	if e.name == "" {
 		return nil, fail(fmt.Errorf("%w: it has no name", ErrInvalid))
 	}
-	if err := checkPolicy(opts.NetworkPolicy); err != nil {
+	if err := e.c.mayRecord("its name or its image", []string{e.name, e.opts.Image}); err != nil {
+		return nil, fail(err)
+	}
+	if err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
 		return nil, fail(err)
 	}
 	lifetime, err := e.c.lifetime(opts.Lifetime)

@@ -12,10 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/internal/nativebroker"
 	"github.com/alineo-labs/alineo-host/internal/nativeledger"
 )
 
@@ -29,7 +31,7 @@ func exampleClient() (client *sandbox.Client, done func()) {
 	writer := ledger.NewWriter(st, ledger.WriterOptions{})
 	client, err = sandbox.New(sandbox.Options{
 		Wire: wireClient(shared.Transport()), Store: st, Ledger: writer, Image: "host",
-		Resources: sandbox.Resources{CPU: "1", Memory: "256Mi"},
+		Resources: sandbox.Resources{CPU: "1", Memory: "256Mi"}, Broker: nativebroker.New(nativebroker.Options{}),
 	})
 	check(err)
 	return client, func() {
@@ -322,6 +324,34 @@ func ExampleHandle_AddNetworkRules() {
 	_, err = sb.RemoveNetworkRules(ctx, "example.com")
 	check(err)
 	// Output: deny [{allow example.com}]
+}
+
+func ExampleHandle_Credentials() {
+	client, done := exampleClient()
+	defer done()
+	ctx := context.Background()
+	sb, err := client.Create(ctx, sandbox.CreateOptions{
+		CredentialProxy: true, // it needs a policy, and the policy a rule for the host
+		NetworkPolicy:   &opensandbox.NetworkPolicy{DefaultAction: "deny", Egress: []opensandbox.NetworkRule{{Action: "allow", Target: "api.example.com"}}},
+	})
+	check(err)
+	defer func() { check(sb.Close(ctx)) }()
+
+	token := credential.NewSecret("s3cr3t-t0k3n")
+	check(sb.Credentials().Set(ctx, "example", token, credential.Bearer("api.example.com"), credential.Env("EXAMPLE_TOKEN")))
+	// Every https request to api.example.com has the token now. Nothing in the sandbox can read it, and
+	// what shows it all the same is redacted.
+	result, err := sb.Run(ctx, "echo the token is s3cr3t-t0k3n", sandbox.ExecOptions{})
+	check(err)
+	fmt.Print(result.Stdout)
+	list, err := sb.Credentials().ListBindings(ctx)
+	check(err)
+	for _, b := range list {
+		fmt.Println(b.Name, b.Binding.Hosts, b.Binding.Injection.Type, b.Source)
+	}
+	// Output:
+	// the token is [redacted]
+	// example [api.example.com] bearer environment variable EXAMPLE_TOKEN
 }
 
 func ExampleHandle_Pause() {

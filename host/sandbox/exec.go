@@ -276,13 +276,13 @@ func (x *Exec) verdict() error {
 		return nil
 	}
 	return &CommandError{
-		SandboxID: x.h.id, Seq: x.seq, Command: x.command,
+		SandboxID: x.h.id, Seq: x.seq, Command: x.h.redacted(x.command),
 		ExitCode: x.result.ExitCode, Signal: x.result.Signal, TimedOut: x.result.TimedOut,
 	}
 }
 
 func (x *Exec) fail(err error) error {
-	return &Error{Op: opExec, SandboxID: x.h.id, Seq: x.seq, Err: err}
+	return &Error{Op: opExec, SandboxID: x.h.id, Seq: x.seq, Err: x.h.c.redactor().Error(err)}
 }
 
 // Pipe writes what the command prints to its standard output to w, as it comes, and returns when

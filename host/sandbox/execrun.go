@@ -85,7 +85,7 @@ func (x *Exec) carry(ctx context.Context, start *ledger.Ticket) (ending, error) 
 			return ending{}, err
 		}
 	}
-	if err := guard("ExecStart", func() { x.h.hooks.execStart(x.h.id, x.seq, x.command) }); err != nil {
+	if err := guard("ExecStart", func() { x.h.hooks.execStart(x.h.id, x.seq, x.h.redacted(x.command)) }); err != nil {
 		return ending{}, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -193,7 +193,7 @@ func (x *Exec) ending(ctx context.Context, frame *opensandbox.Frame, took time.D
 	if frame.Error != nil {
 		code, ok := frame.Error.ExitCode()
 		if !ok {
-			return ending{err: &StartError{Message: startMessage(frame.Error)}}
+			return ending{err: &StartError{Message: x.h.redacted(startMessage(frame.Error))}}
 		}
 		end.exitCode, end.signal = code, signalOf(frame.Error.Traceback)
 	}

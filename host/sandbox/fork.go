@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 )
 
@@ -25,12 +26,15 @@ type ForkOptions struct {
 	Lifetime   time.Duration        // as in CreateOptions
 	Volumes    []opensandbox.Volume // the parent's are not inherited
 
-	// NetworkPolicy is the new sandbox's. It does not inherit the parent's: without one here, its network
-	// is open.
+	// NetworkPolicy is the new sandbox's. Nil: what the parent's has come to, with the rules that were
+	// added and removed while it ran; so that what is locked down has no open children. To open one, give
+	// it a policy that allows everything. A sandbox without a policy has children without.
 	NetworkPolicy *opensandbox.NetworkPolicy
-	// CredentialProxy asks for the sidecar that puts credentials into requests; without a policy, with
-	// one that allows everything.
+	// CredentialProxy asks for the sidecar that puts credentials into requests; where there is no policy,
+	// with one that allows everything. A child of a sandbox that has credentials has it, and them, too.
 	CredentialProxy bool
+	// ResolveCredential is as in ResumeOptions.
+	ResolveCredential credential.Resolver
 }
 
 // Fork makes a checkpoint of the sandbox and a new sandbox of that, which has its files and none of
@@ -42,11 +46,12 @@ type ForkOptions struct {
 // there can't be one, because the limit is 1, it is ErrLimit. When it fails after the checkpoint was
 // recorded, that stays and no sandbox is left behind.
 func (h *Handle) Fork(ctx context.Context, opts ForkOptions) (*Handle, error) {
-	if err := h.mayFork(ctx, &opts); err != nil {
-		return nil, h.fail(opFork, err)
-	}
 	if h.c.opts.MaxConcurrency == 1 {
 		return nil, h.fail(opFork, fmt.Errorf("%w: MaxConcurrency is 1, and the forked sandbox is open itself", ErrLimit))
+	}
+	credentials, err := h.mayFork(ctx, &opts)
+	if err != nil {
+		return nil, h.fail(opFork, err)
 	}
 	release, err := h.c.acquire(ctx)
 	if err != nil {
@@ -57,7 +62,7 @@ func (h *Handle) Fork(ctx context.Context, opts ForkOptions) (*Handle, error) {
 		release()
 		return nil, err
 	}
-	return h.c.launch(ctx, h.child(snapshot, release, &opts))
+	return h.c.launch(ctx, h.child(snapshot, release, &opts, credentials))
 }
 
 // ForkAll makes n forks of one checkpoint. When one fails, the others are closed.
@@ -68,7 +73,8 @@ func (h *Handle) ForkAll(ctx context.Context, n int, opts ForkOptions) ([]*Handl
 	if limit := h.c.opts.MaxConcurrency; limit > 0 && n >= limit {
 		return nil, h.fail(opFork, fmt.Errorf("%w: %d forks and their parent, and MaxConcurrency is %d", ErrLimit, n, limit))
 	}
-	if err := h.mayFork(ctx, &opts); err != nil {
+	credentials, err := h.mayFork(ctx, &opts)
+	if err != nil {
 		return nil, h.fail(opFork, err)
 	}
 	snapshot, err := h.Checkpoint(ctx, opts.Tag)
@@ -78,7 +84,7 @@ func (h *Handle) ForkAll(ctx context.Context, n int, opts ForkOptions) ([]*Handl
 	forks, problems := make([]*Handle, n), make([]error, n)
 	var all sync.WaitGroup
 	for i := range n {
-		all.Go(func() { forks[i], problems[i] = h.c.launch(ctx, h.child(snapshot, nil, &opts)) })
+		all.Go(func() { forks[i], problems[i] = h.c.launch(ctx, h.child(snapshot, nil, &opts, credentials)) })
 	}
 	all.Wait()
 	err = errors.Join(problems...)
@@ -93,39 +99,44 @@ func (h *Handle) ForkAll(ctx context.Context, n int, opts ForkOptions) ([]*Handl
 	return nil, err
 }
 
-// mayFork checks what can be known before anything happens.
-func (h *Handle) mayFork(ctx context.Context, opts *ForkOptions) error {
+// mayFork checks what can be known before anything happens, gives the child what it inherits, and
+// returns the credentials that it will have.
+func (h *Handle) mayFork(ctx context.Context, opts *ForkOptions) ([]readyCredential, error) {
 	if h.resources.CPU == "" || h.resources.Memory == "" {
-		return fmt.Errorf("%w: its cpu and memory are not known", ErrNoFork)
+		return nil, fmt.Errorf("%w: its cpu and memory are not known", ErrNoFork)
 	}
 	if err := checkPolicy(opts.NetworkPolicy); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := h.c.lifetime(opts.Lifetime); err != nil {
-		return err
+		return nil, err
 	}
+	if err := h.drives(); err != nil {
+		return nil, err
+	}
+	found := &controls{}
+	if h.policed {
+		var err error
+		if found, err = h.c.readControls(ctx, h.Key()); err != nil {
+			return nil, err
+		}
+	}
+	if opts.NetworkPolicy == nil {
+		opts.NetworkPolicy = found.policy()
+	}
+	opts.CredentialProxy = opts.CredentialProxy || len(found.credentials) > 0
 	if opts.CredentialProxy && opts.NetworkPolicy == nil {
 		opts.NetworkPolicy = &opensandbox.NetworkPolicy{DefaultAction: opensandbox.ActionAllow}
 	}
-	if h.policy != nil && opts.NetworkPolicy == nil {
-		h.log.Warn("the fork of a sandbox with a network policy has an open network; ForkOptions.NetworkPolicy gives it one")
-	}
-	if err := h.drives(); err != nil || !h.foreign {
-		return err
-	}
-	found, err := h.c.readControls(ctx, h.Key())
-	if err != nil {
-		return err
-	}
-	return found.refuseCredentials()
+	return h.c.resolveAll(ctx, h.id, found.credentials, opts.ResolveCredential)
 }
 
-func (h *Handle) child(snapshot string, slot func(), opts *ForkOptions) launch {
+func (h *Handle) child(snapshot string, slot func(), opts *ForkOptions, credentials []readyCredential) launch {
 	who := identity{opts.RunID, opts.ResourceID, opts.TeamID}.or(h.identity)
 	who.RunID = cmp.Or(who.RunID, uuid.NewString())
 	lifetime, _ := h.c.lifetime(opts.Lifetime) // mayFork has checked it
 	return launch{
-		op: opFork, from: h.id, prefix: "fork-" + h.name + "-", shell: h.shell, resources: h.resources, identity: who, slot: slot,
+		op: opFork, from: h.id, prefix: "fork-" + h.name + "-", shell: h.shell, resources: h.resources, identity: who, slot: slot, credentials: credentials,
 		request: opensandbox.CreateRequest{
 			SnapshotID: snapshot, Timeout: lifetime, ResourceLimits: h.resources.limits(), Env: opts.Env, Metadata: map[string]string{},
 			Volumes: opts.Volumes, NetworkPolicy: opts.NetworkPolicy, CredentialProxy: credentialProxy(opts.CredentialProxy),

@@ -28,7 +28,6 @@ type Handle struct {
 	c         *Client
 	id, name  string
 	identity  identity
-	policy    *opensandbox.NetworkPolicy // it was made with; nil for none
 	shell     string
 	lifetime  time.Duration // that it is renewed to; 0: it does not expire
 	resources Resources
@@ -37,6 +36,8 @@ type Handle struct {
 	hooks     *Hooks
 	replay    *replay
 	log       hclog.Logger
+	bound     *bindings
+	policed   bool   // it may have a network policy
 	release   func() // gives the slot back
 
 	turn chan struct{} // held while an exec takes its seq and its place in the ledger
@@ -49,7 +50,6 @@ type Handle struct {
 	// stopKeeping ends what renews its life meanwhile.
 	stopKeeping context.CancelFunc
 	keeping     sync.WaitGroup
-	foreign     bool // it was made by somebody else, who may have bound credentials
 	running     map[*Exec]struct{}
 	// sessions are those that the caller has not closed.
 	sessions map[*Session]struct{}
@@ -67,9 +67,11 @@ func (c *Client) newHandle(l *launch, id string, stream *ledger.Stream, release 
 		shell = DefaultShell
 	}
 	return &Handle{
-		c: c, id: id, name: l.name, identity: l.identity, policy: l.request.NetworkPolicy, shell: shell, resources: l.resources,
+		c: c, id: id, name: l.name, identity: l.identity, shell: shell, resources: l.resources,
 		stream: stream, execd: c.wire.Execd(id), hooks: l.hooks, replay: l.replay, seq: l.after, release: release,
 		log:      c.log.With("sandbox", id, "name", l.name),
+		policed:  l.request.NetworkPolicy != nil,
+		bound:    newBindings(l.request.CredentialProxy != nil, true),
 		lifetime: time.Duration(l.request.Timeout) * time.Second,
 		turn:     make(chan struct{}, 1),
 		running:  make(map[*Exec]struct{}),
@@ -157,6 +159,7 @@ func (h *Handle) Detach(ctx context.Context) error {
 		}
 		h.keeping.Wait()
 		h.endSessions(context.WithoutCancel(ctx))
+		h.bound.end()
 	})
 	return h.closeErr
 }
@@ -201,7 +204,16 @@ func (h *Handle) close(ctx context.Context) error {
 		// It is somebody else's sandbox now, and so is its ledger.
 		return fmt.Errorf("the sandbox is left alone: %w", fenced)
 	}
+	var clearErr error
+	if !paused { // else its sidecar is, too
+		clearErr = h.clearCredentials(ctx)
+	}
 	deleteErr := h.delete(ctx)
+	if deleteErr != nil {
+		deleteErr = errors.Join(deleteErr, clearErr)
+	} else if clearErr != nil {
+		h.log.Debug("the sandbox's credentials ended with it", "err", clearErr)
+	}
 	within(ended, closeTimeout) // the streams of what still ran break now
 
 	h.keeping.Wait()
@@ -213,6 +225,7 @@ func (h *Handle) close(ctx context.Context) error {
 	if ledgerErr == nil {
 		hookErr = guard("SandboxClosed", func() { h.hooks.closed(h.id) })
 	}
+	h.bound.end()
 	return errors.Join(deleteErr, ledgerErr, hookErr)
 }
 
@@ -287,5 +300,5 @@ func (h *Handle) fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Op: op, SandboxID: h.id, Err: err}
+	return h.c.fail(op, h.id, err)
 }

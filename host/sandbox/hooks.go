@@ -3,6 +3,8 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+
+	"github.com/alineo-labs/alineo-host/host/credential"
 )
 
 // Hooks are called as things happen, in the goroutine in which they do: be quick. Any may be nil. A
@@ -16,6 +18,9 @@ type Hooks struct {
 	Checkpoint     func(sandboxID, snapshotID, name string)
 	ExecStart      func(sandboxID string, seq int64, command string)
 	ExecComplete   func(sandboxID string, seq int64, result *Result)
+	// CredentialInjected: a credential was bound, or bound to something else. The value is nobody's
+	// business. It is not called for what a resumed or forked sandbox has from the beginning.
+	CredentialInjected func(sandboxID, name string, binding credential.Binding)
 }
 
 // ComposeHooks returns hooks that call each of several in order. One that panics does not disturb
@@ -49,6 +54,9 @@ func ComposeHooks(report func(err error, index int, hook string), list ...*Hooks
 		},
 		ExecComplete: func(id string, seq int64, result *Result) {
 			each("ExecComplete", func(h *Hooks) { h.execComplete(id, seq, result) })
+		},
+		CredentialInjected: func(id, name string, binding credential.Binding) {
+			each("CredentialInjected", func(h *Hooks) { h.credentialInjected(id, name, binding) })
 		},
 	}
 }
@@ -113,5 +121,11 @@ func (h *Hooks) execStart(id string, seq int64, command string) {
 func (h *Hooks) execComplete(id string, seq int64, result *Result) {
 	if h != nil && h.ExecComplete != nil {
 		h.ExecComplete(id, seq, result)
+	}
+}
+
+func (h *Hooks) credentialInjected(id, name string, binding credential.Binding) {
+	if h != nil && h.CredentialInjected != nil {
+		h.CredentialInjected(id, name, binding)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 )
 
@@ -27,7 +28,8 @@ type CreateOptions struct {
 	// NetworkPolicy is what it may reach. Its targets are checked here: host names, *.domain, addresses
 	// and CIDRs. Nil is no policy, and no rules can then be added later.
 	NetworkPolicy *opensandbox.NetworkPolicy
-	// CredentialProxy asks for the sidecar that puts credentials into requests. It needs a policy.
+	// CredentialProxy asks for the sidecar that puts credentials into requests, see [Handle.Credentials].
+	// It needs a policy, such as one that allows everything.
 	CredentialProxy bool
 	Volumes         []opensandbox.Volume
 	Platform        *opensandbox.Platform
@@ -57,12 +59,16 @@ type ResumeOptions struct {
 	NoReplay bool
 	// OwnOnly runs again what the sandboxes ran that this one was itself resumed from, as the
 	// reference does.
-	OwnOnly  bool
-	Env      map[string]string    // of the new sandbox; the ledger doesn't know the old one's
-	Volumes  []opensandbox.Volume // the same
-	Lifetime time.Duration        // as in CreateOptions
-	Shell    string               // of its execs; default /bin/sh
-	Hooks    *Hooks
+	OwnOnly bool
+	// ResolveCredential is asked for the values of credentials that the host can't get by itself; nil: the
+	// client's. All of them are had before the new sandbox is made; else Resume is
+	// [credential.ErrUnresolved].
+	ResolveCredential credential.Resolver
+	Env               map[string]string    // of the new sandbox; the ledger doesn't know the old one's
+	Volumes           []opensandbox.Volume // the same
+	Lifetime          time.Duration        // as in CreateOptions
+	Shell             string               // of its execs; default /bin/sh
+	Hooks             *Hooks
 }
 
 // ExecOptions says how to run a command.

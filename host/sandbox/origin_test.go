@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
@@ -105,7 +106,7 @@ func TestForkRefusesToLoseCredentials(t *testing.T) {
 		{Step: -1, Name: "credential.bound", Payload: []byte(`{"name":"github"}`)},
 	})
 	h := r.keep(r.client.Connect(t.Context(), box.ID, sandbox.ConnectOptions{Resources: sandbox.Resources{CPU: "1", Memory: "256Mi"}}))
-	if _, err := h.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "github") || h.Name() != "theirs" {
+	if _, err := h.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, credential.ErrUnsupported) || h.Name() != "theirs" {
 		t.Errorf("got %v", err)
 	}
 }

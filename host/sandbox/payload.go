@@ -136,33 +136,11 @@ func appendOutput(dst []byte, seq int64, frame []byte) []byte {
 
 // withoutSeq drops a frame's own seq, which would be taken for ours.
 func withoutSeq(frame []byte) []byte {
-	decoder := json.NewDecoder(bytes.NewReader(frame))
-	if _, err := decoder.Token(); err != nil {
+	out, err := rewrite(frame, func(name string, value json.RawMessage) (json.RawMessage, bool) { return value, name != "seq" })
+	if err != nil {
 		return frame
 	}
-	out := []byte{'{'}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return frame
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return frame
-		}
-		name, err := encode(key)
-		if err != nil {
-			return frame
-		}
-		if key == "seq" {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), value...)
-	}
-	return append(out, '}')
+	return out
 }
 
 // textPayload is exec.output's for text that came in another form than an event's.

@@ -30,14 +30,16 @@ type pipeline struct {
 	chunks  chan chunk
 	done    sync.WaitGroup
 
+	flows pieces // when there is something to redact
+
 	mu  sync.Mutex
 	err error // the ledger's
 }
 
 // chunk is a frame on its way. Its payload and its text share one piece of memory.
 type chunk struct {
-	ticket *ledger.Ticket
-	size   int64 // of its payload and text, as far as it counts
+	ticket *ledger.Ticket // nil when there is nothing to wait for
+	size   int64          // of its payload and text, as far as it counts
 	text   []byte
 	event  *Event // nil unless somebody wants it
 	to     *spool // nil for frames that aren't output
@@ -55,6 +57,10 @@ func (x *Exec) newPipeline(ctx context.Context, cancel context.CancelCauseFunc) 
 // push takes a frame. After the ledger has failed it does nothing.
 func (p *pipeline) push(frame *opensandbox.Frame) {
 	if p.failure() != nil {
+		return
+	}
+	if p.redacts() {
+		p.clean(frame)
 		return
 	}
 	const overhead = 32 // of {"seq":N,
@@ -81,6 +87,10 @@ func (p *pipeline) text(kind, recorded string, text []byte) {
 	if p.failure() != nil {
 		return
 	}
+	if p.redacts() {
+		p.cleanPiece(&piece{kind: kind, text: []byte(recorded)})
+		return
+	}
 	payload, err := textPayload(p.x.seq, kind, recorded)
 	if err != nil {
 		p.fail(err)
@@ -91,6 +101,16 @@ func (p *pipeline) text(kind, recorded string, text []byte) {
 		c.event = &Event{Type: kind, Text: recorded}
 	}
 	p.put(c, payload, int64(len(payload)+len(text)))
+}
+
+// show sends on what is for its reader alone.
+func (p *pipeline) show(c chunk, size int64) {
+	c.size = min(size, maxChunkBytes)
+	if err := p.room.Acquire(p.writing, c.size); err != nil {
+		p.fail(err)
+		return
+	}
+	p.chunks <- c
 }
 
 // put sends a chunk on its way.
@@ -138,7 +158,11 @@ func appendLine(dst []byte, frame *opensandbox.Frame) []byte {
 
 func (p *pipeline) deliver() {
 	for c := range p.chunks {
-		if err := c.ticket.Wait(p.writing); err != nil {
+		var err error
+		if c.ticket != nil {
+			err = c.ticket.Wait(p.writing)
+		}
+		if err != nil {
 			p.fail(err)
 		} else if p.failure() == nil {
 			p.x.tell(c.event)
@@ -169,6 +193,7 @@ func (p *pipeline) failure() error {
 
 // close waits until everything is delivered and returns what the ledger had against it.
 func (p *pipeline) close() error {
+	p.flush()
 	close(p.chunks)
 	p.done.Wait()
 	return p.failure()

@@ -5,15 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
+
+// checkNetwork is checkPolicy for a sandbox that may have the credential proxy, which needs a policy.
+func checkNetwork(policy *opensandbox.NetworkPolicy, proxy bool) error {
+	if proxy && policy == nil {
+		return fmt.Errorf("%w: the credential proxy needs a network policy (one that allows everything will do)", ErrInvalid)
+	}
+	return checkPolicy(policy)
+}
 
 // checkPolicy refuses a policy that a server would take and then not enforce.
 func checkPolicy(policy *opensandbox.NetworkPolicy) error {
@@ -124,12 +132,14 @@ func (f *egressFold) onto(boot *opensandbox.NetworkPolicy) *opensandbox.NetworkP
 // controls is what a sandbox's whole ledger says about its network and its credentials, also after
 // the last checkpoint.
 type controls struct {
+	created     recordedCreation // the first sandbox.created
+	hasCreated  bool
 	egress      egressFold
-	credentials map[string]struct{} // names of those that are bound
+	credentials boundList
 }
 
 func (c *Client) readControls(ctx context.Context, key store.Key) (*controls, error) {
-	found := &controls{credentials: make(map[string]struct{})}
+	found := &controls{}
 	for entry, err := range ledger.ReadSandbox(ctx, c.store, key) {
 		if err != nil {
 			return nil, err
@@ -141,17 +151,24 @@ func (c *Client) readControls(ctx context.Context, key store.Key) (*controls, er
 	return found, nil
 }
 
-// refuseCredentials is an error when a new sandbox would be without credentials that the old one had.
-func (c *controls) refuseCredentials() error {
-	if len(c.credentials) == 0 {
+// policy returns the policy that the sandbox has come to, nil for none.
+func (c *controls) policy() *opensandbox.NetworkPolicy {
+	if c.created.networkPolicy == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: the sandbox has credentials (%s), which can't be bound again here",
-		store.ErrUnsupported, strings.Join(slices.Sorted(maps.Keys(c.credentials)), ", "))
+	return c.egress.onto(c.created.networkPolicy)
 }
 
 func (c *controls) take(entry *store.Entry) error {
 	switch store.CurrentName(entry.Event) {
+	case store.EventSandboxCreated:
+		if c.hasCreated {
+			return nil
+		}
+		var err error
+		c.created, err = readCreated(entry.Payload)
+		c.hasCreated = true
+		return err
 	case store.EventEgressRuleAdded:
 		var payload struct {
 			Rules []opensandbox.NetworkRule `json:"rules"`
@@ -169,17 +186,29 @@ func (c *controls) take(entry *store.Entry) error {
 		}
 		c.egress.remove(payload.Targets)
 	case store.EventCredentialBound, store.EventCredentialRevoked:
-		var payload struct {
-			Name string `json:"name"`
-		}
-		if err := json.Unmarshal(entry.Payload, &payload); err != nil {
-			return err
-		}
-		if store.CurrentName(entry.Event) == store.EventCredentialBound {
-			c.credentials[payload.Name] = struct{}{}
-		} else {
-			delete(c.credentials, payload.Name)
-		}
+		return c.takeCredential(entry)
 	}
+	return nil
+}
+
+func (c *controls) takeCredential(entry *store.Entry) error {
+	var payload struct {
+		Name    string             `json:"name"`
+		Binding json.RawMessage    `json:"binding"`
+		Source  *credential.Source `json:"source"`
+	}
+	if err := json.Unmarshal(entry.Payload, &payload); err != nil {
+		return err
+	}
+	if store.CurrentName(entry.Event) == store.EventCredentialRevoked {
+		c.credentials.revoke(payload.Name)
+		return nil
+	}
+	bound := boundEntry{Bound: credential.Bound{Name: payload.Name, Source: payload.Source}}
+	// One that can't be read may be revoked or bound anew later.
+	if bound.err = json.Unmarshal(payload.Binding, &bound.Binding); bound.err == nil {
+		bound.err = bound.Binding.Validate()
+	}
+	c.credentials.put(bound)
 	return nil
 }

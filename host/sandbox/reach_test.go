@@ -148,9 +148,12 @@ func TestNetworkRules(t *testing.T) {
 	if got := policy(next); got != "allow boot.example.com" {
 		t.Errorf("got %s", got)
 	}
-	open := r.keep(first.Fork(t.Context(), sandbox.ForkOptions{}))
-	if _, err := open.NetworkPolicy(t.Context()); err == nil {
-		t.Error("a fork has its parent's policy")
+	if got := policy(r.keep(first.Fork(t.Context(), sandbox.ForkOptions{}))); got != "allow one.example.com, allow boot.example.com" {
+		t.Errorf("a fork got %s", got)
+	}
+	open := &opensandbox.NetworkPolicy{DefaultAction: opensandbox.ActionAllow}
+	if got := policy(r.keep(first.Fork(t.Context(), sandbox.ForkOptions{NetworkPolicy: open}))); got != "" {
+		t.Errorf("a fork that was opened got %s", got)
 	}
 	r.store.set(failOn(store.EventEgressRuleAdded, store.ErrInvalid))
 	if status, err := first.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: "late.example.com"}); !errors.Is(err, store.ErrInvalid) || status == nil {

@@ -64,7 +64,7 @@ func (r *replay) compare(h *Handle, recorded *ledger.Exec, spec ledger.ExecSpec)
 	if recorded.Kind == "" {
 		return nil // its start is not in the ledger: there is nothing to compare with
 	}
-	same := recorded.Kind == spec.Kind && recorded.Command == spec.Command
+	same := recorded.Kind == spec.Kind && sameCommand(recorded.Command, spec.Command)
 	if same && ledger.CompareDigest(recorded.Digest, spec, r.keys...) != ledger.Different {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (r *replay) compare(h *Handle, recorded *ledger.Exec, spec ledger.ExecSpec)
 		SandboxID: h.id,
 		Seq:       recorded.Seq,
 		Recorded:  Side{Kind: recorded.Kind, Command: recorded.Command, Digest: recorded.Digest},
-		Asked:     Side{Kind: spec.Kind, Command: spec.Command, Digest: h.c.opts.DigestKey.Digest(spec)},
+		Asked:     Side{Kind: spec.Kind, Command: h.redacted(spec.Command), Digest: h.c.opts.DigestKey.Digest(spec)},
 		Cwd:       spec.Cwd, Shell: spec.Shell, Env: names(spec.Env),
 	}
 }

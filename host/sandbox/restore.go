@@ -31,11 +31,11 @@ type RestoreOptions struct {
 // RestoreSnapshot makes a sandbox of a snapshot, whoever took it. Nothing is replayed: its first exec
 // is number 1. See [Client.Resume] for going on with what the ledger knows.
 func (c *Client) RestoreSnapshot(ctx context.Context, snapshotID string, opts RestoreOptions) (*Handle, error) {
-	fail := func(err error) error { return &Error{Op: opRestore, Err: err} }
+	fail := func(err error) error { return c.fail(opRestore, "", err) }
 	if snapshotID == "" {
 		return nil, fail(fmt.Errorf("%w: no snapshot is named", ErrInvalid))
 	}
-	if err := checkPolicy(opts.NetworkPolicy); err != nil {
+	if err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
 		return nil, fail(err)
 	}
 	lifetime, err := c.lifetime(opts.Lifetime)

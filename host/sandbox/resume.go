@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -24,7 +25,7 @@ func (c *Client) Resume(ctx context.Context, sandboxID string, opts ResumeOption
 	l, err := c.prepareResume(ctx, sandboxID, opts)
 	if err != nil {
 		s.End(failureWord(err))
-		return nil, &Error{Op: opResume, SandboxID: sandboxID, Err: err}
+		return nil, c.fail(opResume, sandboxID, err)
 	}
 	s.Text(span.Name, l.name)
 	s.Text(span.Run, l.identity.RunID)
@@ -56,7 +57,8 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 	if err != nil {
 		return launch{}, err
 	}
-	if origin.networkPolicy, err = c.policyNow(ctx, key, &origin); err != nil {
+	credentials, err := c.controlsNow(ctx, key, &origin, opts.ResolveCredential)
+	if err != nil {
 		return launch{}, err
 	}
 	if origin.identity.RunID == "" {
@@ -81,7 +83,7 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 		},
 		name: key.Name, shell: opts.Shell, hooks: opts.Hooks, resources: resources,
 		replay: c.newReplay(history, opts.IgnoreDivergence), after: after,
-		identity: origin.identity,
+		identity: origin.identity, credentials: credentials,
 		created: func(id string) any {
 			payload := derivedPayload{
 				SandboxID: id,
@@ -97,8 +99,11 @@ func (c *Client) prepareResume(ctx context.Context, sandboxID string, opts Resum
 	}, nil
 }
 
-// policyNow returns the policy that a sandbox had come to in the end, nil for none.
-func (c *Client) policyNow(ctx context.Context, key store.Key, origin *recordedCreation) (*opensandbox.NetworkPolicy, error) {
+// controlsNow makes of a sandbox's origin what its network had come to in the end, and returns its
+// credentials with their values.
+func (c *Client) controlsNow(
+	ctx context.Context, key store.Key, origin *recordedCreation, ask credential.Resolver,
+) ([]readyCredential, error) {
 	if origin.networkPolicy == nil && !origin.credentialProxy {
 		return nil, nil
 	}
@@ -106,13 +111,10 @@ func (c *Client) policyNow(ctx context.Context, key store.Key, origin *recordedC
 	if err != nil {
 		return nil, err
 	}
-	if err := found.refuseCredentials(); err != nil {
-		return nil, err
+	if origin.networkPolicy != nil {
+		origin.networkPolicy = found.egress.onto(origin.networkPolicy)
 	}
-	if origin.networkPolicy == nil {
-		return nil, nil
-	}
-	return found.egress.onto(origin.networkPolicy), nil
+	return c.resolveAll(ctx, key.SandboxID, found.credentials, ask)
 }
 
 // creation sums up how a lineage's sandboxes were made: what the last one doesn't say, those before

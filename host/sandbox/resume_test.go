@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -354,7 +355,7 @@ func TestResumeOfForeignLedger(t *testing.T) {
 	}
 }
 
-// Credentials can't be bound again yet, and without them the sandbox would be another one.
+// Without a broker credentials can't be bound again, and without them the sandbox would be another one.
 func TestResumeRefusesLostCredentials(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -370,7 +371,7 @@ func TestResumeRefusesLostCredentials(t *testing.T) {
 			{Step: -1, Name: test.event, Payload: json.RawMessage(`{"name":"github"}`)},
 		})
 		_, err := r.client.Resume(t.Context(), key.SandboxID, sandbox.ResumeOptions{})
-		if refused := errors.Is(err, store.ErrUnsupported); err == nil || refused != test.refused {
+		if refused := errors.Is(err, credential.ErrUnsupported); err == nil || refused != test.refused {
 			t.Errorf("%s: got %v", test.event, err)
 		}
 	}

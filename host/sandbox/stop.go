@@ -12,7 +12,7 @@ import (
 // does hold it can't write to its ledger any more.
 func (c *Client) Stop(ctx context.Context, key store.Key) error {
 	const op = "stopping"
-	fail := func(err error) error { return &Error{Op: op, SandboxID: key.SandboxID, Err: err} }
+	fail := func(err error) error { return c.fail(op, key.SandboxID, err) }
 	details, err := c.store.GetSandbox(ctx, key)
 	if err != nil {
 		return fail(err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 )
@@ -38,6 +39,7 @@ type Terminal struct {
 
 	writing sync.Mutex // orders input
 	input   wholeRunes
+	typed   *credential.Flow[struct{}] // when there is something to redact
 
 	mu   sync.Mutex
 	pty  *opensandbox.PTY // nil while there is none
@@ -134,6 +136,9 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	taken = errors.Is(end.err, opensandbox.ErrTakenOver)
 	t.use("", nil)
 	if err := pipe.close(); err != nil {
+		return ending{}, err
+	}
+	if err := t.flushTyped(context.WithoutCancel(ctx)); err != nil {
 		return ending{}, err
 	}
 	return end, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -61,19 +62,53 @@ func (t *Terminal) send(ctx context.Context, input []byte) error {
 	if t.connection() == nil {
 		return errTerminalEnded
 	}
-	payload, err := textPayload(t.seq, typeStdin, text)
-	if err != nil {
-		return err
-	}
-	if err := t.h.append(ctx, ledger.Event{Step: t.seq, Name: store.EventExecOutput, Payload: payload}); err != nil {
+	if err := t.recordTyped(ctx, text); err != nil {
 		return err
 	}
 	pty := t.connection()
 	if pty == nil {
 		return errTerminalEnded
 	}
-	_, err = pty.Write([]byte(text))
+	_, err := pty.Write([]byte(text))
 	return err
+}
+
+// recordTyped records input. What may be the beginning of a credential's value is recorded when it is
+// known whether it is: with what is typed next, or at the program's end.
+func (t *Terminal) recordTyped(ctx context.Context, text string) error {
+	w := t.h.c.opts.Ledger
+	if !w.Redacts() || t.typed == nil && !w.Redactor().Active() {
+		return t.recordInput(ctx, text)
+	}
+	if t.typed == nil {
+		t.typed = credential.NewFlow[struct{}](w.Redactor())
+	}
+	var clean []byte
+	t.typed.Push(struct{}{}, []byte(text), func(_ struct{}, text []byte, _ bool) { clean = append(clean, text...) })
+	return t.recordInput(ctx, string(clean))
+}
+
+// flushTyped records what is left of the input.
+func (t *Terminal) flushTyped(ctx context.Context) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.typed == nil {
+		return nil
+	}
+	var clean []byte
+	t.typed.Flush(func(_ struct{}, text []byte, _ bool) { clean = append(clean, text...) })
+	return t.recordInput(ctx, string(clean))
+}
+
+func (t *Terminal) recordInput(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	payload, err := textPayload(t.seq, typeStdin, text)
+	if err != nil {
+		return err
+	}
+	return t.h.append(ctx, ledger.Event{Step: t.seq, Name: store.EventExecOutput, Payload: payload})
 }
 
 func (t *Terminal) connection() *opensandbox.PTY {

@@ -55,6 +55,7 @@ func layers() []layer {
 		{path: "examples", imports: []string{"abi", "sdk/go", "host"}},
 		{path: "internal/benchratio", stdOnly: true},
 		{path: "internal/house"},
+		{path: "internal/nativebroker", imports: []string{"host/credential"}},
 		{path: "internal/nativeledger", imports: []string{"host/store"}},
 		{path: "internal/officialclients", imports: []string{"host/engine"}},
 		{path: "internal/pgtest"},
