@@ -110,7 +110,7 @@ type launch struct {
 func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
 	ctx, s := c.trace.Start(ctx, "sandbox.create")
 	s.Text(span.Op, l.op)
-	s.Text(span.Run, l.identity.RunID)
+	s.Text(span.Run, c.redactor().Text(l.identity.RunID))
 	handle, err := c.doLaunch(ctx, l)
 	if handle != nil {
 		s.Text(span.Sandbox, handle.id)

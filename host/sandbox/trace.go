@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/internal/span"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -43,6 +44,7 @@ func failureWord(err error) string {
 		{ErrLookOnly, "look only"},
 		{ErrNoFork, "no fork"},
 		{ErrLimit, "limit"},
+		{credential.ErrUnresolved, "credential unresolved"},
 		{store.ErrUnknownOutcome, "ledger unknown outcome"},
 		{store.ErrUnavailable, "ledger unavailable"},
 		{store.ErrConflict, "ledger conflict"},
