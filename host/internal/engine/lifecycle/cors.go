@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"io"
+	"maps"
 	"net/http"
 )
 
@@ -40,9 +41,7 @@ func preflight(w http.ResponseWriter, r *http.Request, h http.Header) {
 	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set(requestIDHeader, requestID(r))
-	for name, value := range h {
-		w.Header()[name] = value
-	}
+	maps.Copy(w.Header(), h)
 	_, _ = io.WriteString(w, "OK") // else nobody waits for it
 }
 
@@ -58,9 +57,7 @@ func (w *sharedWriter) share() {
 		return
 	}
 	w.done = true
-	for name, value := range w.headers {
-		w.ResponseWriter.Header()[name] = value
-	}
+	maps.Copy(w.ResponseWriter.Header(), w.headers)
 }
 
 func (w *sharedWriter) WriteHeader(code int) {
