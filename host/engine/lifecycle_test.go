@@ -306,7 +306,7 @@ func TestProbe(t *testing.T) {
 			t.Errorf("%s has no reason, or no way out", f.Feature)
 		}
 	}
-	for _, want := range []string{"data directory", "user namespaces", "landlock", "seccomp", "memfd", "cgroups"} {
+	for _, want := range []string{"data directory", "user namespaces", "landlock", "seccomp", "memfd", "cgroups", "disk"} {
 		if !seen[want] {
 			t.Errorf("nothing about %s", want)
 		}

@@ -65,7 +65,7 @@ func (a *abilities) findings(opts Options, program *reexec.Image) []Finding {
 			out = append(out, a.wayOut())
 		}
 	}
-	return append(out, a.secondWall(), a.filters(), a.sealed(program), a.limited())
+	return append(out, a.secondWall(), a.filters(), a.sealed(program), a.limited(), measured(opts))
 }
 
 func (a *abilities) placed(opts Options) Finding {
@@ -167,4 +167,23 @@ func (a *abilities) limited() Finding {
 		f.Fix = "run as root, or in a systemd unit with Delegate=yes (systemd-run --user --scope -p Delegate=yes …)"
 	}
 	return f
+}
+
+// measured tells that no file system bounds what sandboxes write.
+func measured(opts Options) Finding {
+	most := opts.disk()
+	if most.Bytes == 0 && most.Files == 0 {
+		return Finding{Feature: "disk", OK: true, Reason: "nothing limits what a sandbox's files take"}
+	}
+	var limits []string
+	if most.Bytes > 0 {
+		limits = append(limits, fmt.Sprintf("%d MiB", most.Bytes>>20))
+	}
+	if most.Files > 0 {
+		limits = append(limits, fmt.Sprintf("%d files", most.Files))
+	}
+	return Finding{
+		Feature: "disk", OK: true,
+		Reason: "a sandbox ends when it has more than " + strings.Join(limits, " or ") + "; the limit is soft, for files are measured, at the latest every half minute",
+	}
 }
