@@ -25,6 +25,8 @@ type execFlags struct {
 	stdin      bool
 	background bool
 	detach     bool
+	follow     int64
+	list       bool
 }
 
 func newExec(a *app) *cobra.Command {
@@ -40,8 +42,10 @@ Its standard input is empty. With --stdin, all of exec's own standard input is b
 sandbox first, and the command then reads it.
 
 --background runs it apart from the connection: one that is cut is made again, and no output is
-lost; standard error comes as standard output. --detach does not wait: the command goes on in the
-sandbox, its output is in a file there, and only that it was started is in the ledger.
+lost; standard error comes as standard output. --detach does not wait for it either, and prints its
+number: --follow NUMBER shows what it prints from then on and passes its exit code on, --list shows
+what goes on like that, and how it ended. Ctrl-C leaves a command alone that is followed; what it
+prints is in the ledger as far as somebody followed it, and nothing runs twice.
 
 One process at a time drives a sandbox: exec takes it over, and a run, exec or shell that still
 works in it can't record any more and ends. Looking (files, cp, port, metrics, top) disturbs nobody.
@@ -51,13 +55,25 @@ failed, 137 that a signal ended the command. Ctrl-C stops the command, and the s
 		Example: `  alineo-host exec 6f1c2d3e -- uname -a
   alineo-host exec --cwd /workspace -e DEBUG=1 --timeout 5m 6f1c2d3e -- make test
   tar -c src | alineo-host exec --stdin 6f1c2d3e -- tar -x -C /workspace
-  alineo-host exec --detach 6f1c2d3e -- python3 -m http.server 8000`,
+  n=$(alineo-host exec --detach 6f1c2d3e -- make all)
+  alineo-host exec --list 6f1c2d3e
+  alineo-host exec --follow $n 6f1c2d3e`,
 		ValidArgsFunction: a.completeID,
-		Args:              idThenCommand(1),
+		Args:              f.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := f.options()
 			if err != nil {
 				return err
+			}
+			switch {
+			case f.list:
+				return hostFailed(a.look(cmd.Context(), args[0], func(ctx context.Context, sb *sandbox.Handle) error {
+					return a.listDetached(ctx, sb)
+				}))
+			case f.follow > 0:
+				return hostFailed(a.drive(cmd.Context(), args[0], sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+					return sb.follow(ctx, f.follow)
+				}))
 			}
 			line := commandLine(commandArgs(cmd))
 			err = a.drive(cmd.Context(), args[0], sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
@@ -88,20 +104,41 @@ failed, 137 that a signal ended the command. Ctrl-C stops the command, and the s
 	cmd.Flags().StringVarP(&f.user, "user", "u", "", "run as this `USER[:GROUP]`, names or numbers, where the server allows it")
 	cmd.Flags().BoolVarP(&f.stdin, "stdin", "i", false, "give the command exec's standard input")
 	cmd.Flags().BoolVar(&f.background, "background", false, "run it apart from the connection, so that none of its output can be lost")
-	cmd.Flags().BoolVarP(&f.detach, "detach", "d", false, "start it and don't wait")
+	cmd.Flags().BoolVarP(&f.detach, "detach", "d", false, "start it in the background, print its number and don't wait")
+	cmd.Flags().Int64Var(&f.follow, "follow", 0, "follow the command of this `NUMBER` that goes on since --detach")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list what goes on since --detach, also of shell")
 	return cmd
+}
+
+// args checks that there is a command, where one is wanted.
+func (f *execFlags) args(cmd *cobra.Command, args []string) error {
+	if err := idThenCommand(0)(cmd, args); err != nil {
+		return err
+	}
+	others := f.follow != 0 || f.list
+	switch n := len(commandArgs(cmd)); {
+	case others && n > 0:
+		return &exitError{code: exitUsage, err: errors.New("--follow and --list run no command")}
+	case !others && n == 0:
+		return idThenCommand(1)(cmd, args)
+	}
+	return nil
 }
 
 func (f *execFlags) options() (sandbox.ExecOptions, error) {
 	wrong := func(format string, args ...any) error {
 		return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 	}
-	opts := sandbox.ExecOptions{Cwd: f.cwd, Timeout: f.timeout, Background: f.background}
+	opts := sandbox.ExecOptions{Cwd: f.cwd, Timeout: f.timeout, Background: f.background || f.detach}
 	switch {
 	case f.timeout < 0:
 		return opts, wrong("--timeout can't be negative")
-	case f.detach && (f.timeout > 0 || f.stdin || f.background):
-		return opts, wrong("--detach goes with none of --timeout, --stdin and --background: nobody waits for the command")
+	case f.detach && f.stdin:
+		return opts, wrong("--detach does not go with --stdin: the input is taken away when nobody waits for the command")
+	case f.follow < 0:
+		return opts, wrong("--follow %d is no number of an exec", f.follow)
+	case f.follow > 0 && f.list:
+		return opts, wrong("--follow and --list are two things")
 	}
 	var err error
 	if opts.Env, err = parseEnv(f.env); err != nil {
@@ -161,28 +198,4 @@ func (d *driven) withInput(ctx context.Context, input io.Reader, line string, f 
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	return errors.Join(err, d.Remove(cleaning, path))
-}
-
-// start runs a command that goes on without us.
-func (d *driven) start(ctx context.Context, line string, opts sandbox.ExecOptions) error {
-	log := "/tmp/alineo-" + uuid.NewString()[:8] + ".log"
-	opts.ResultBytes = resultBytes
-	result, err := d.Run(ctx, fmt.Sprintf("nohup /bin/sh -c %s </dev/null >%s 2>&1 & echo $!", quote(line), log), opts)
-	if err != nil {
-		return err
-	}
-	if err := ended(result, line); err != nil {
-		return fmt.Errorf("starting it: %w%s", err, oneLine(result.Stderr, maxCell))
-	}
-	pid := strings.TrimSpace(result.Stdout)
-	if d.a.out.json {
-		return d.a.out.data(struct {
-			Type      string `json:"type"`
-			SandboxID string `json:"sandboxId"`
-			PID       string `json:"pid"`
-			Output    string `json:"output"`
-		}{"started", d.ID(), pid, log})
-	}
-	d.a.out.notef("its output goes to %s in the sandbox (%s files cat %.8s %[1]s)", log, d.a.self(), d.ID())
-	return d.a.out.printf("%s\n", pid)
 }

@@ -49,6 +49,11 @@ func (r *runner) command(ctx context.Context, line string) error {
 	if err != nil {
 		return err
 	}
+	return r.ended(result, line)
+}
+
+// ended tells how a command ended; its exit code becomes the program's.
+func (r *runner) ended(result *sandbox.Result, line string) error {
 	if r.a.out.json {
 		if err := r.a.out.data(resultLine{
 			Type: "result", SandboxID: r.sb.ID(), Name: r.sb.Name(), ExitCode: result.ExitCode,
@@ -94,6 +99,12 @@ func (r *runner) exec(ctx context.Context, line string) (*sandbox.Result, error)
 	if err != nil {
 		return nil, err
 	}
+	return r.show(ctx, exec, cancel)
+}
+
+// show copies a command's output as it comes, and waits for its end. stop is called when the output can't
+// be written any more.
+func (r *runner) show(ctx context.Context, exec *sandbox.Exec, stop context.CancelCauseFunc) (*sandbox.Result, error) {
 	var copying sync.WaitGroup
 	var mu sync.Mutex
 	show := func(name string, dst io.Writer, src io.Reader) {
@@ -102,7 +113,7 @@ func (r *runner) exec(ctx context.Context, line string) (*sandbox.Result, error)
 				dst = &chunkWriter{out: r.a.out, mu: &mu, stream: name}
 			}
 			// An error of the reader is Wait's error too; one of the writer ends the command.
-			if _, err := io.Copy(failing{dst, cancel}, src); err != nil {
+			if _, err := io.Copy(failing{dst, stop}, src); err != nil {
 				_, _ = io.Copy(io.Discard, src)
 			}
 		})

@@ -180,9 +180,23 @@ func TestShell(t *testing.T) {
 
 	w = openWindow(t, dir, 80, 24, "shell", id, "--", "echo up; sleep 300")
 	w.await(t, "up")
-	w.typeKeys(t, "\x1d")
-	w.await(t, "ended with Ctrl-]")
+	w.typeKeys(t, "\x1dq")
+	w.await(t, "ended with Ctrl-] q")
 	w.ends(t, exitInterrupted)
+
+	// Left, and gone on with.
+	w = openWindow(t, dir, 80, 24, "shell", id, "--", "echo up; read -r a; echo got $a; exit 4")
+	w.await(t, "up")
+	w.typeKeys(t, "\x1dd")
+	w.await(t, "shell --attach 3 ")
+	w.ends(t, 0)
+	if got := run("exec", "--list", id); !strings.Contains(got, "interactive") || !strings.Contains(got, "running") {
+		t.Errorf("got %q", got)
+	}
+	w = openWindow(t, dir, 80, 24, "shell", "--attach", "3", id)
+	w.typeKeys(t, "a\x1d\x1db\r")
+	w.await(t, "got a")
+	w.ends(t, 4)
 
 	w = openWindow(t, dir, 80, 24, "shell", id, "--", "echo up; sleep 300")
 	w.await(t, "up")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +17,10 @@ type PTYRequest struct {
 	// would run it again for everybody who connects after it ended, and it then exits with
 	// PTYRepeated instead.
 	Command string
+	// Mark is the path of a folder that is made in the sandbox when the command begins, by which it is
+	// known that it has. It must be another one for each session, and may be removed when the session
+	// is deleted. Empty: one in /tmp, which stays.
+	Mark string
 }
 
 // PTYRepeated is the exit code of a command that had ended before it was connected to.
@@ -30,7 +35,7 @@ func (e *Execd) CreatePTY(ctx context.Context, req PTYRequest) (string, error) {
 			e.sandboxID, ErrInvalid, len(command), MaxInlineCommand)
 	}
 	if command != "" {
-		command = runOnce(command)
+		command = runOnce(command, req.Mark)
 	}
 	return e.createIn(ctx, "create pty", "/pty", struct {
 		Cwd     string `json:"cwd,omitempty"`
@@ -40,8 +45,11 @@ func (e *Execd) CreatePTY(ctx context.Context, req PTYRequest) (string, error) {
 
 // runOnce puts a guard before a command: a folder that only the first one can make. Where folders
 // can't be made at all, the command runs without.
-func runOnce(command string) string {
-	mark := "/tmp/.alineo-pty-" + uuid.NewString()
+func runOnce(command, mark string) string {
+	if mark == "" {
+		mark = "/tmp/.alineo-pty-" + uuid.NewString()
+	}
+	mark = "'" + strings.ReplaceAll(mark, "'", `'\''`) + "'"
 	return fmt.Sprintf("mkdir %[1]s 2>/dev/null || { [ -d %[1]s ] && exit %[2]d; }\n%[3]s", mark, PTYRepeated, command)
 }
 

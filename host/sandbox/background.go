@@ -27,19 +27,35 @@ func runJob(ctx context.Context, x *Exec) (ending, error) {
 	if err != nil {
 		return ending{}, err
 	}
-	defer clean()
+	job, err := x.h.execd.Start(context.WithoutCancel(ctx), request)
+	if job == nil {
+		clean()
+		return ending{}, err
+	}
+	_ = job.Close() // always nil; it was only started
+	end, err := followFrom(ctx, x, job.ID(), opensandbox.Position{})
+	if end.detached == nil {
+		clean() // else the shell may still be reading it
+	}
+	return end, err
+}
+
+// followFrom follows a background command from a position of its output on.
+func followFrom(ctx context.Context, x *Exec, id string, from opensandbox.Position) (ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// The job's context bounds its reading, which goes on while it is interrupted.
 	reading, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	sent := time.Now()
-	job, err := x.h.execd.Start(reading, request)
-	if job == nil {
-		return ending{}, err
-	}
+	job := x.h.execd.Follow(reading, id, from)
 	defer func() { _ = job.Close() }() // always nil
+	close(x.begun)
 	defer context.AfterFunc(ctx, func() {
+		if detaching(ctx) {
+			stop(errDetaching)
+			return
+		}
 		time.AfterFunc(jobEnd, func() { stop(context.Cause(ctx)) })
 		ctx, cancel := context.WithTimeout(reading, jobEnd)
 		defer cancel()
@@ -59,11 +75,19 @@ func (x *Exec) followJob(ctx context.Context, job *opensandbox.Job, pipe *pipeli
 	const buffer = 64 << 10
 	lines := bufio.NewReaderSize(job, buffer)
 	var line []byte
+	at := job.Position() // behind the last line that was taken
 	for {
 		piece, err := lines.ReadSlice('\n')
+		if err != nil && detaching(ctx) {
+			return ending{detached: &detachedPayload{CommandID: job.ID(), At: &at}}
+		}
 		line = append(line, piece...)
 		if len(line) > 0 && (!errors.Is(err, bufio.ErrBufferFull) || len(line) >= maxJobLine) {
 			pipe.line(string(line))
+			// What is read and not taken lies behind another place that the server knows, maybe.
+			if at.Skip += int64(len(line)); lines.Buffered() == 0 {
+				at = job.Position()
+			}
 			line = line[:0]
 		}
 		if errors.Is(err, io.EOF) && !errors.Is(err, ErrStreamLost) {

@@ -33,6 +33,10 @@
 // with ExecOptions.Background outlives its connections. When a context ends, the command is
 // interrupted in the sandbox, and exec.completed carries a reason.
 //
+// A command with ExecOptions.Background, or a program on a terminal, may be left running with
+// [Exec.Detach]; [Handle.Attach] and [Handle.AttachTerminal] go on with it under the same seq, in
+// another process, too. Nothing is run again.
+//
 // # More than commands
 //
 // [Handle.Interactive] is a program on a terminal, [Handle.ExecCode] code in an interpreter that keeps

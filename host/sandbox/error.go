@@ -27,6 +27,8 @@ var (
 	ErrPaused = errors.New("the sandbox is paused; unpause it first")
 	// ErrLookOnly: the handle was connected with LookOnly, and this would be recorded.
 	ErrLookOnly = errors.New("the handle only looks, and can't record anything; connect without LookOnly")
+	// ErrDetached: the exec was left running; attach to it to go on.
+	ErrDetached = errors.New("detached: it goes on in the sandbox")
 	// ErrNoFork: the handle does not know the sandbox's resources, so none can be made like it. Connect
 	// with them.
 	ErrNoFork = errors.New("fork is not supported on this sandbox")

@@ -183,6 +183,34 @@ func ExampleHandle_Exec() {
 	// exit 0
 }
 
+func ExampleHandle_Attach() {
+	client, done := exampleClient()
+	defer done()
+	ctx := context.Background()
+	sb, err := client.Create(ctx, sandbox.CreateOptions{})
+	check(err)
+
+	exec, err := sb.Exec(ctx, "sleep 0.5; echo built; exit 3", sandbox.ExecOptions{Background: true})
+	check(err)
+	check(exec.Detach(ctx))
+	check(sb.Detach(ctx))
+
+	// Later, maybe in another process.
+	sb, err = client.Connect(ctx, sb.ID(), sandbox.ConnectOptions{})
+	check(err)
+	defer func() { check(sb.Close(ctx)) }()
+	left, err := sb.Detached(ctx)
+	check(err)
+	exec, err = sb.Attach(ctx, left[0].Seq, sandbox.AttachOptions{})
+	check(err)
+	result, err := exec.Wait()
+	check(err)
+	fmt.Printf("exec %d: %scode %d\n", result.Seq, result.Stdout, result.ExitCode)
+	// Output:
+	// exec 1: built
+	// code 3
+}
+
 func ExampleHandle_Interactive() {
 	client, done := exampleClient()
 	defer done()

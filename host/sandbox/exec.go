@@ -53,7 +53,8 @@ type Exec struct {
 	stdout, stderr *spool
 	events         chan *Event // nil unless the caller asked for them
 	left           chan struct{}
-	leave          func() // closes left
+	begun          chan struct{} // closed when it runs where it can be found again
+	leave          func()        // closes left
 	cancel         context.CancelCauseFunc
 	done           chan struct{}
 	result         *Result // set when done is closed, as err is
@@ -70,6 +71,8 @@ type work struct {
 	// of not getting to a stream at all.
 	stream func(ctx context.Context, x *Exec) (ending, error)
 	live   bool // it is never answered from the ledger
+	// detachable: it may be left running. rejoined: it was, and is recorded as started.
+	detachable, rejoined bool
 	// before, when it is set, has a look at an exec that is about to start.
 	before func(x *Exec) error
 }
@@ -95,16 +98,13 @@ func (h *Handle) Exec(ctx context.Context, command string, opts ExecOptions) (*E
 		stream: runCommand,
 	}
 	if opts.Background {
-		w.stream = runJob
+		w.stream, w.detachable = runJob, true
 	}
 	return h.begin(ctx, opts, w)
 }
 
 // begin gives an exec its position, and answers it from the ledger or starts it.
 func (h *Handle) begin(ctx context.Context, opts ExecOptions, w work) (*Exec, error) {
-	if opts.ResultBytes <= 0 {
-		opts.ResultBytes = h.c.opts.ResultBytes
-	}
 	select {
 	case h.turn <- struct{}{}:
 		defer func() { <-h.turn }()
@@ -122,20 +122,13 @@ func (h *Handle) begin(ctx context.Context, opts ExecOptions, w work) (*Exec, er
 			return nil, err
 		}
 	}
-	exec := &Exec{
-		h: h, seq: seq, command: w.spec.Command, opts: opts, work: w, done: make(chan struct{}),
-		stdout: newSpool(opts.ResultBytes), stderr: newSpool(opts.ResultBytes), left: make(chan struct{}),
-	}
+	exec := h.newExec(seq, opts, w)
 	if recorded == nil && w.before != nil {
 		if err := w.before(exec); err != nil {
 			return nil, err
 		}
 	}
 	h.seq = seq
-	exec.leave = sync.OnceFunc(func() { close(exec.left) })
-	if opts.Events {
-		exec.events = make(chan *Event, maxEvents)
-	}
 	if recorded != nil {
 		exec.replayed(recorded)
 		return exec, nil
@@ -147,6 +140,27 @@ func (h *Handle) begin(ctx context.Context, opts ExecOptions, w work) (*Exec, er
 		return nil, exec.fail(err)
 	}
 	return exec, nil
+}
+
+func (h *Handle) newExec(seq int64, opts ExecOptions, w work) *Exec {
+	if opts.ResultBytes <= 0 {
+		opts.ResultBytes = h.c.opts.ResultBytes
+	}
+	x := &Exec{
+		h: h, seq: seq, command: w.spec.Command, opts: opts, work: w, done: make(chan struct{}),
+		stdout: newSpool(opts.ResultBytes), stderr: newSpool(opts.ResultBytes), left: make(chan struct{}), begun: make(chan struct{}),
+	}
+	x.leave = sync.OnceFunc(func() { close(x.left) })
+	if opts.Events {
+		x.events = make(chan *Event, maxEvents)
+	}
+	return x
+}
+
+// describe says in the exec's span what it is.
+func (x *Exec) describe() {
+	x.span.Text(span.Kind, string(x.work.spec.Kind))
+	x.span.Number(span.Seq, x.seq)
 }
 
 // Run is Exec and Wait.
@@ -169,8 +183,7 @@ func (x *Exec) start(ctx context.Context) error {
 	}
 	h := x.h
 	ctx, x.span = h.startSpan(ctx, "sandbox.exec")
-	x.span.Text(span.Kind, string(x.work.spec.Kind))
-	x.span.Number(span.Seq, x.seq)
+	x.describe()
 	if err := x.launch(ctx, payload); err != nil {
 		x.span.End(failureWord(err))
 		return err
@@ -188,8 +201,19 @@ func (x *Exec) launch(ctx context.Context, payload []byte) error {
 			return err
 		}
 	}
+	return x.enter(ctx, ticket)
+}
+
+// enter lets the exec run on its own. ticket is of its start, nil when that is committed.
+func (x *Exec) enter(ctx context.Context, ticket *ledger.Ticket) error {
+	h := x.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for other := range h.running {
+		if other.seq == x.seq {
+			return fmt.Errorf("%w: this handle is attached to it already", ErrInvalid)
+		}
+	}
 	if h.closing {
 		return errHandleClosed
 	}

@@ -26,8 +26,9 @@ type ending struct {
 	signal   string
 	timedOut bool
 	canceled bool
-	failure  *Exception // of code
-	err      error      // why it is not known
+	failure  *Exception       // of code
+	err      error            // why it is not known
+	detached *detachedPayload // it was left running, there
 }
 
 // run is the life of a command that has its place in the ledger.
@@ -35,6 +36,9 @@ func (x *Exec) run(ctx context.Context, start *ledger.Ticket) {
 	end, err := x.carry(ctx, start)
 	if err == nil {
 		err = end.err
+	}
+	if err == nil && end.detached != nil {
+		err = x.detach(ctx, end.detached)
 	}
 	if err != nil {
 		err = x.fail(err)
@@ -85,8 +89,10 @@ func (x *Exec) carry(ctx context.Context, start *ledger.Ticket) (ending, error) 
 			return ending{}, err
 		}
 	}
-	if err := guard("ExecStart", func() { x.h.hooks.execStart(x.h.id, x.seq, x.h.redacted(x.command)) }); err != nil {
-		return ending{}, err
+	if !x.work.rejoined {
+		if err := guard("ExecStart", func() { x.h.hooks.execStart(x.h.id, x.seq, x.h.redacted(x.command)) }); err != nil {
+			return ending{}, err
+		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -208,7 +214,7 @@ func (x *Exec) ending(ctx context.Context, frame *opensandbox.Frame, took time.D
 // blame remembers what ended the command from here.
 func (e *ending) blame(ctx context.Context) {
 	switch cause := context.Cause(ctx); {
-	case cause == nil:
+	case cause == nil, errors.Is(cause, errDetaching):
 	case errors.Is(cause, errExecTimeout):
 		e.timedOut = true
 	default:

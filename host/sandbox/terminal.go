@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -37,6 +39,9 @@ type Terminal struct {
 	resume *ledger.Exec  // what was typed before, when it goes on where a checkpoint was
 	ready  chan struct{} // closed when the caller's input may go out
 
+	mark  string // the folder in the sandbox that says that the command has begun
+	since int64  // bytes of output that are known already
+
 	writing sync.Mutex // orders input
 	input   wholeRunes
 	typed   *credential.Flow[struct{}] // when there is something to redact
@@ -55,10 +60,10 @@ type Terminal struct {
 // written to it is written again before anything else; its output from before is at the beginning of
 // Stdout. It is never run again because a connection was lost.
 func (h *Handle) Interactive(ctx context.Context, command string, opts TerminalOptions) (*Terminal, error) {
-	t := &Terminal{opts: opts, ready: make(chan struct{}), size: [2]int{opts.Columns, opts.Rows}}
-	if opts.Columns < 0 || opts.Rows < 0 || (opts.Columns == 0) != (opts.Rows == 0) {
-		return nil, h.fail(opExec, fmt.Errorf("%w: a terminal of %d columns and %d rows", ErrInvalid, opts.Columns, opts.Rows))
+	if err := opts.check(); err != nil {
+		return nil, h.fail(opExec, err)
 	}
+	t := newTerminal(opts)
 	if command == "" {
 		command = h.shell + " -i"
 	}
@@ -79,7 +84,7 @@ func (h *Handle) Interactive(ctx context.Context, command string, opts TerminalO
 			t.resume, err = h.replay.unfinished(h, x.seq, spec)
 			return err
 		},
-		stream: t.run,
+		stream: t.run, detachable: true,
 	})
 	if err != nil {
 		return nil, err
@@ -88,6 +93,17 @@ func (h *Handle) Interactive(ctx context.Context, command string, opts TerminalO
 		t.Exec = x // the ledger answers
 	}
 	return t, nil
+}
+
+func newTerminal(opts TerminalOptions) *Terminal {
+	return &Terminal{opts: opts, ready: make(chan struct{}), size: [2]int{opts.Columns, opts.Rows}}
+}
+
+func (o *TerminalOptions) check() error {
+	if o.Columns < 0 || o.Rows < 0 || (o.Columns == 0) != (o.Rows == 0) {
+		return fmt.Errorf("%w: a terminal of %d columns and %d rows", ErrInvalid, o.Columns, o.Rows)
+	}
+	return nil
 }
 
 // firstOutput is how long a program that goes on may take to print something, before what had been
@@ -101,11 +117,14 @@ const betweenInputs = 50 * time.Millisecond
 func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	id, how := t.opts.TakeOver, opensandbox.PTYAttach{TakeOver: true}
+	id, how := t.opts.TakeOver, opensandbox.PTYAttach{TakeOver: true, Since: t.since}
 	if id == "" {
 		how = opensandbox.PTYAttach{Start: true}
+		t.mark = "/tmp/.alineo-pty-" + uuid.NewString()
 		var err error
-		id, err = x.h.execd.CreatePTY(ctx, opensandbox.PTYRequest{Cwd: t.opts.Cwd, Command: withEnv(x.command, t.opts.Env)})
+		id, err = x.h.execd.CreatePTY(ctx, opensandbox.PTYRequest{
+			Cwd: t.opts.Cwd, Command: t.sized() + withEnv(x.command, t.opts.Env), Mark: t.mark,
+		})
 		if err != nil {
 			return ending{}, err
 		}
@@ -113,27 +132,35 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	// The connection outlives ctx by the time that an orderly end takes.
 	connected, disconnect := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer disconnect(nil)
-	taken := false // by somebody else, who goes on with it
+	left := false // to somebody else, who goes on with it
 	defer func() {
-		if !taken {
+		if !left {
 			t.remove(connected, id)
 		}
 	}()
 	defer context.AfterFunc(ctx, func() {
+		if detaching(ctx) {
+			disconnect(errDetaching)
+			return
+		}
 		time.AfterFunc(execGrace, func() { disconnect(context.Cause(ctx)) })
 		t.remove(connected, id)
 	})()
 	pty, err := x.h.execd.AttachPTY(connected, id, how)
+	if errors.Is(err, opensandbox.ErrPTYEnded) {
+		err = fmt.Errorf("%w: %w", ErrStreamLost, err)
+	}
 	if err != nil {
 		return ending{}, err
 	}
 	t.use(id, pty)
+	close(x.begun)
 	pipe := x.newPipeline(ctx, cancel)
 	if t.resume != nil {
 		x.stdout.write([]byte(t.resume.Stdout))
 	}
 	end := t.follow(ctx, connected, pipe)
-	taken = errors.Is(end.err, opensandbox.ErrTakenOver)
+	left = errors.Is(end.err, opensandbox.ErrTakenOver) || end.detached != nil
 	t.use("", nil)
 	if err := pipe.close(); err != nil {
 		return ending{}, err
@@ -151,6 +178,15 @@ func (t *Terminal) ID() string {
 	return t.id
 }
 
+// sized sets the terminal's size before the program looks at it: the message that does comes behind its
+// start. A sandbox without stty has that.
+func (t *Terminal) sized() string {
+	if t.opts.Columns == 0 {
+		return ""
+	}
+	return fmt.Sprintf("stty columns %d rows %d 2>/dev/null\n", t.opts.Columns, t.opts.Rows)
+}
+
 // withEnv puts variables before a command: terminals of the protocol have none.
 func withEnv(command string, env map[string]string) string {
 	var b strings.Builder
@@ -166,6 +202,13 @@ func (t *Terminal) remove(ctx context.Context, id string) {
 	defer cancel()
 	if err := t.h.execd.DeletePTY(ctx, id); err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
 		t.h.log.Debug("a terminal session could not be deleted", "seq", t.seq, "err", err)
+		return // it could be connected to, and must not run the command again
+	}
+	if t.mark == "" {
+		return
+	}
+	if err := t.h.execd.RemoveDirectories(ctx, t.mark); err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
+		t.h.log.Debug("a terminal's mark is left in the sandbox", "seq", t.seq, "path", t.mark, "err", err)
 	}
 }
 
@@ -201,6 +244,12 @@ func (t *Terminal) follow(ctx, connected context.Context, pipe *pipeline) ending
 	typing.Go(func() { t.typeAgain(ctx, began) })
 	for {
 		event, err := t.pty.Next()
+		if err != nil && detaching(ctx) {
+			// The beginning of a character that is not recorded comes again.
+			at := t.pty.Offset() - int64(len(output.part))
+			output.part = nil
+			return ending{detached: &detachedPayload{PTY: t.id, Offset: at, Mark: t.mark}}
+		}
 		if err != nil {
 			if end, lost := t.reconnect(ctx, connected, err); lost {
 				return end

@@ -22,7 +22,7 @@ func (h *Handle) startSpan(ctx context.Context, name string) (context.Context, *
 // failureWord says in a span what went wrong, without anything of what an error's text may hold. That a
 // command did not exit with 0 is its own business.
 func failureWord(err error) string {
-	if err == nil {
+	if err == nil || errors.Is(err, ErrDetached) {
 		return ""
 	}
 	if _, code := errors.AsType[*CommandError](err); code {

@@ -12,6 +12,7 @@ const (
 	EventExecStarted       = "exec.started"
 	EventExecOutput        = "exec.output"
 	EventExecCompleted     = "exec.completed"
+	EventExecDetached      = "exec.detached" // ours: it goes on, and nobody follows it
 	EventCredentialBound   = "credential.bound"
 	EventCredentialRevoked = "credential.revoked"
 	EventEgressRuleAdded   = "egress.rule_added"
