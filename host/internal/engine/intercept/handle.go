@@ -71,7 +71,7 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	if x.inject != nil {
 		if err := substituteBody(x.inject, r); err != nil {
-			http.Error(w, "reading the request's body failed", http.StatusBadRequest)
+			p.failed(w, r, err)
 			return
 		}
 	}
@@ -147,8 +147,12 @@ func isWebSocket(r *http.Request) bool {
 
 // failed answers when there is no answer.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if m, ok := errors.AsType[malformed](err); ok {
+		http.Error(w, m.reason, http.StatusBadRequest) // it has been recorded
+		return
+	}
 	if r.Context().Err() != nil {
-		return // nobody waits for it
+		panic(http.ErrAbortHandler) // nobody waits for it
 	}
 	if refused, ok := errors.AsType[*trail.RefusedError](err); ok {
 		p.refuse(w, r, http.StatusForbidden, refused.Reason)

@@ -16,11 +16,14 @@ type framing struct {
 	length  int64
 }
 
-// headEnd finds the end of the head that b begins with: 0 is not there yet. It fails as soon as the head
-// can't be right, for a reader of another mind might find an end where there is none for us.
-func headEnd(b []byte) (int, error) {
-	for i, c := range b {
-		switch {
+// headEnd finds the end of the head that b begins with, of which it has seen some: 0 is not there yet. It
+// fails as soon as the head can't be right, for a reader of another mind might find an end where there is
+// none for us.
+func headEnd(b []byte, seen int) (int, error) {
+	for i := seen; i < len(b); i++ {
+		switch c := b[i]; {
+		case i >= maxHead:
+			return 0, errors.New("the head is too long")
 		case c == '\n' && (i == 0 || b[i-1] != '\r'):
 			return 0, errors.New("a line ends in a bare line feed")
 		case i > 0 && b[i-1] == '\r' && c != '\n':
@@ -32,9 +35,6 @@ func headEnd(b []byte) (int, error) {
 		case c < ' ' && c != '\t' && c != '\r' && c != '\n', c == 0x7f:
 			return 0, errors.New("a control character is in the head")
 		}
-	}
-	if len(b) >= maxHead {
-		return 0, errors.New("the head is too long")
 	}
 	return 0, nil
 }

@@ -39,6 +39,21 @@ func checkPath(rules *vault.Rules, q vault.Request, chosen *vault.Injection) err
 	return errPath
 }
 
+// plainPath tells whether a path stays an ordinary one however often it is decoded.
+func plainPath(p string) bool {
+	for range maxDecodings {
+		if strange(p) {
+			return false
+		}
+		next := unescape(p)
+		if next == p {
+			return true
+		}
+		p = next
+	}
+	return false
+}
+
 func strange(p string) bool {
 	if !utf8.ValidString(p) || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return true

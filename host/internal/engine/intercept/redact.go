@@ -134,14 +134,14 @@ func (r *Redactor) mask(b, covered []byte, from int) (until int) {
 
 // waits is where an unfinished f at the end of b begins.
 func (r *Redactor) waits(b, f []byte, from int) int {
-	for at := max(from, len(b)-len(f)+1); at+minForm <= len(b); {
+	for at := max(0, len(b)-len(f)+1); at+minForm <= len(b); {
 		i := bytes.Index(b[at:], f[:minForm])
 		if i < 0 {
 			break
 		}
 		at += i
 		if bytes.HasPrefix(f, b[at:]) {
-			return at
+			return max(at, from) // its first bytes may have gone out, when they were too few to tell
 		}
 		at++
 	}

@@ -16,6 +16,7 @@ type strict struct {
 	state state
 	left  int64  // of a body or chunk
 	raw   []byte // read and not judged
+	seen  int    // of raw, in which there is no end of a head
 	ready []byte // judged and not passed on
 	err   error  // for good
 
@@ -146,13 +147,14 @@ func (s *strict) judge() (more bool, err error) {
 }
 
 func (s *strict) judgeHead() (more bool, err error) {
-	end, err := headEnd(s.raw)
+	end, err := headEnd(s.raw, s.seen)
 	if err != nil {
 		return false, err
 	}
-	if end == 0 {
+	if s.seen = len(s.raw); end == 0 {
 		return true, nil
 	}
+	s.seen = 0
 	f, err := readHead(s.raw[:end])
 	if err != nil {
 		return false, err

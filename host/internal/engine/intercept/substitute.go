@@ -48,7 +48,7 @@ func percent(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+
 func substituteTarget(in *vault.Injection, p, query string) (string, string, error) {
 	if r := replacer(in, vault.InPath, percent); r != nil {
 		after := r.Replace(p)
-		if after != p && (strange(unescape(after)) || strings.Contains(strings.ToLower(after), "%2f")) {
+		if after != p && (strings.Contains(strings.ToLower(after), "%2f") || !plainPath(after)) {
 			return "", "", errValue
 		}
 		p = after
