@@ -60,6 +60,25 @@ type Runs struct {
 	// Store is the plugin that keeps instances, runs, their logs and locks: a name under [plugins], or a
 	// bundled one. Empty: the ledger's.
 	Store string `toml:"store"`
+	// Keep is what of a run is stored outside of its sandbox: KeepEverything, KeepSandbox (ids, times and
+	// positions, never text), KeepChat or KeepNothing (both nothing: a run ends when its last viewer
+	// leaves; the chat is the application's to keep).
+	Keep string `toml:"keep"`
+	// DetachedTTL is how long a run goes on without a viewer.
+	DetachedTTL Duration `toml:"detached_ttl"`
+	// InterruptedTTL is how long an interrupted run waits for a human.
+	InterruptedTTL Duration `toml:"interrupted_ttl"`
+	// SandboxTTL is how long a sandbox that no run uses is kept; 0: until its own time is up.
+	SandboxTTL Duration `toml:"sandbox_ttl"`
+	// Retention is how long after its end a run's record and log are kept; 0: for ever.
+	Retention Duration `toml:"retention"`
+	// Lease is how long a host that died keeps others from its runs.
+	Lease Duration `toml:"lease"`
+	// SweepEvery is how often a daemon looks for runs that nobody looks after.
+	SweepEvery Duration `toml:"sweep_every"`
+	// AllowUnfenced takes runs over and sweeps also where the store can't keep a superseded host from
+	// writing.
+	AllowUnfenced bool `toml:"allow_unfenced"`
 }
 
 // RunsPlugin is the name of the plugin that keeps durable runs.
@@ -207,6 +226,11 @@ const (
 	Vault     = "broker-vault" // the bundled credential broker
 	Postgres  = "postgres"     // the other bundled ledger plugin, and the driver of its database
 	LedgerDB  = "ledger"       // the database that a ledger plugin asks for
+
+	KeepEverything = "everything" // runs.keep
+	KeepSandbox    = "sandbox"
+	KeepChat       = "chat"
+	KeepNothing    = "nothing"
 )
 
 // File is the file that was read, as it was named; empty when there was none.

@@ -6,8 +6,12 @@ import "time"
 // the working directory or start with ~/; Load makes them absolute.
 func Default() *Config {
 	c := &Config{
-		Sandbox:     Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
-		Ledger:      Ledger{Plugin: SQLite},
+		Sandbox: Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
+		Ledger:  Ledger{Plugin: SQLite},
+		Runs: Runs{
+			Keep: KeepEverything, DetachedTTL: Duration(30 * time.Minute), InterruptedTTL: Duration(24 * time.Hour),
+			Lease: Duration(10 * time.Second), SweepEvery: Duration(time.Minute),
+		},
 		Credentials: Credentials{Broker: Vault},
 		Engine:      Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080", MaxDisk: 20 << 30, MaxFiles: 1_000_000},
 		Log:         Log{Level: "info"},

@@ -158,6 +158,16 @@ func (k *checker) runs() {
 		names := append(sortedKeys(k.Plugins), k.bundled...)
 		k.addf("runs.store", "%s is neither bundled nor a table under [plugins]%s", k.shown("runs.store", name), didYouMean(name, names))
 	}
+	k.oneOf("runs.keep", k.Runs.Keep, KeepEverything, KeepSandbox, KeepChat, KeepNothing)
+	k.duration("runs.detached_ttl", k.Runs.DetachedTTL, Duration(time.Second))
+	k.duration("runs.interrupted_ttl", k.Runs.InterruptedTTL, Duration(time.Second))
+	k.duration("runs.sandbox_ttl", k.Runs.SandboxTTL, 0)
+	k.duration("runs.retention", k.Runs.Retention, 0)
+	k.duration("runs.sweep_every", k.Runs.SweepEvery, Duration(time.Second))
+	// Shorter ones are lost to a pause of the garbage collector or of the network.
+	if least := Duration(time.Second); k.Runs.Lease < least {
+		k.addf("runs.lease", "%s is shorter than %s", k.Runs.Lease, least)
+	}
 }
 
 func (k *checker) credentials() {
