@@ -136,8 +136,8 @@ func (m *serverMachine) Stream(ctx context.Context, command string, line func([]
 
 // run runs a command and gives out the lines of its standard output.
 func (m *serverMachine) run(ctx context.Context, req opensandbox.RunRequest, line func([]byte) error) (int, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	stream, err := m.execd.Run(ctx, req)
+	running, cancel := context.WithCancel(ctx)
+	stream, err := m.execd.Run(running, req)
 	if err != nil {
 		cancel()
 		return 0, err
@@ -152,7 +152,7 @@ func (m *serverMachine) run(ctx context.Context, req opensandbox.RunRequest, lin
 	for {
 		frame, err := stream.Next()
 		if errors.Is(err, io.EOF) && !errors.Is(err, opensandbox.ErrStreamLost) {
-			return code, nil
+			return code, context.Cause(ctx) // which may be why it ended
 		}
 		if err != nil {
 			return 0, err

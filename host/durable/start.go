@@ -144,6 +144,10 @@ func (r *Runs) move(ctx context.Context, runID string, to store.RunStatus) error
 // patchIf patches a run if it has the epoch of the record that is given, and has not ended. Where the store
 // isn't fenced, it is a look and a write.
 func (r *Runs) patchIf(ctx context.Context, run store.Run, patch store.RunPatch) (bool, error) {
+	if run.DriverEpoch == nil {
+		// It was never claimed, and what was never claimed has not ended.
+		return r.stores.Runs.Patch(ctx, run.ID, patch)
+	}
 	if r.fenced {
 		result, err := r.stores.Runs.PatchIf(ctx, run.ID, epochOf(run), patch)
 		return result.Applied, err

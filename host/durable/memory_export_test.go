@@ -1,4 +1,0 @@
-package durable
-
-// NewMemory are stores in memory, for tests.
-func NewMemory() Stores { return newMemory() }
