@@ -96,13 +96,17 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 	if err != nil {
 		return pluginSpec{}, err
 	}
+	files, closers, err := h.files(name, cfg.Grant.Files)
+	if err != nil {
+		return pluginSpec{}, err
+	}
 	caps := capability.NewSet(capability.SetOptions{
-		Plugin: name, Databases: databases, Secrets: h.secrets(cfg.Grant), Web: web,
+		Plugin: name, Databases: databases, Secrets: h.secrets(cfg.Grant), Web: web, Files: closers,
 		Logger: h.log.Named("guest").With("plugin", name),
 	})
 	return pluginSpec{caps: caps, Spec: plugin.Spec{
 		Name: name, Wasm: wasm, SHA256: digest, Caps: caps, Config: options, HostVersion: version,
-		Limits: pluginLimits(cfg.Limits),
+		Limits: pluginLimits(cfg.Limits), Files: files,
 	}}, nil
 }
 

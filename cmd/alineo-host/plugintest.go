@@ -200,6 +200,10 @@ func (a *app) pinLines(nameOrFile string, report host.PluginTestReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[plugins.%s]\nsource = %q\nsha256 = %q\n", tomlKey(name), source, report.Plan.SHA256)
 	for _, g := range report.Plan.Grants {
+		if g.Capability == "files" {
+			fmt.Fprintf(&b, "[[plugins.%s.grant.files]]   # %s\nhost = \"./data\"\nguest = %q\nmode = \"rw\"\n", tomlKey(name), oneLine(g.Reason, maxCell), g.Resource)
+			continue
+		}
 		fmt.Fprintf(&b, "[plugins.%s.%s.%s]   # %s\n", tomlKey(name), g.Capability, tomlKey(g.Resource), oneLine(g.Reason, maxCell))
 		if strings.HasPrefix(g.As, "PostgreSQL") {
 			b.WriteString("driver = \"postgres\"\ndsn = \"env:DATABASE_URL\"\n")

@@ -141,6 +141,18 @@ type Grant struct {
 	CA string `toml:"ca,path"`
 	// Secrets are names under [secrets].
 	Secrets []string `toml:"secrets"`
+	// Files are directories that it may use.
+	Files []Files `toml:"files"`
+}
+
+// Files is a directory that a guest is granted, with all below it.
+type Files struct {
+	// Host is the directory, which must exist.
+	Host string `toml:"host,path"`
+	// Guest is the absolute path by which the guest knows it.
+	Guest string `toml:"guest"`
+	// Mode is "r" (read only) or "rw".
+	Mode string `toml:"mode"`
 }
 
 // SQL is a database that a guest is granted. The guest knows its name, nothing else of it.

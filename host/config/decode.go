@@ -107,6 +107,8 @@ func (d *decoder) value(path toml.Key, into reflect.Value, from any) {
 		decodeMap(d, path, target, from, func(string) string { return "" })
 	case *[]string:
 		d.list(path, target, from)
+	case *[]Files:
+		d.files(path, target, from)
 	case *map[string]any:
 		if table, ok := d.wantTable(path, from); ok {
 			*target, _ = d.free(path, table).(map[string]any)

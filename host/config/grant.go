@@ -40,6 +40,11 @@ func (k *checker) grant(plugin string, g Grant) {
 				quote(name), didYouMean(name, sortedKeys(k.Secrets)), toml.Key{name}, name)
 		}
 	}
+	for i, f := range g.Files {
+		if problem := f.check(g.Files[:i]); problem != "" {
+			element("files", i, "%s", problem)
+		}
+	}
 	if g.CA == "" {
 		return
 	}

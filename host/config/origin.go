@@ -75,6 +75,8 @@ func (c *Config) appendValues(values []Value, path toml.Key, v reflect.Value) []
 		return c.appendTable(values, path, v)
 	case []string:
 		return c.appendValue(values, path, append([]string{}, v...)) // JSON's null is no list
+	case []Files:
+		return c.appendValue(values, path, shownFiles(v))
 	}
 	switch v.Kind() {
 	case reflect.Struct:

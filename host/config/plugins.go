@@ -175,6 +175,7 @@ func (d *decoder) paths() {
 			fix(toml.Key{"plugins", name, "source"}.String(), &p.Source)
 		}
 		fix(toml.Key{"plugins", name, "grant", "ca"}.String(), &p.Grant.CA)
+		d.filesPaths(toml.Key{"plugins", name, "grant", "files"}, p.Grant.Files)
 		for _, db := range sortedKeys(p.SQL) {
 			sql := p.SQL[db]
 			fix(toml.Key{"plugins", name, "sql", db, "path"}.String(), &sql.Path)

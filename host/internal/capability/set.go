@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
@@ -19,8 +20,9 @@ type SetOptions struct {
 	Plugin    string              // its name in alineo.toml
 	Databases map[string]Database // by the name that the guest uses
 	Secrets   map[string]SecretReader
-	Web       Web          // where it may send HTTP requests; nil: nowhere
-	Logger    hclog.Logger // nil logs nothing
+	Web       Web                  // where it may send HTTP requests; nil: nowhere
+	Files     map[string]io.Closer // directories by the guest's path; they are closed with the Set
+	Logger    hclog.Logger         // nil logs nothing
 }
 
 // Set is what one plugin was granted. It is safe for concurrent use by the plugin's instances.
@@ -31,6 +33,7 @@ type Set struct {
 	versions  versions
 	keeper    keeper
 	web       Web
+	files     map[string]io.Closer
 	logger    hclog.Logger
 	programs  programs
 	tables    sync.Pool // of *[]byte, for batch.read
@@ -39,7 +42,7 @@ type Set struct {
 // NewSet returns the set of one plugin.
 func NewSet(opts SetOptions) *Set {
 	s := &Set{
-		plugin: opts.Plugin, databases: maps.Clone(opts.Databases), secrets: maps.Clone(opts.Secrets), web: opts.Web,
+		plugin: opts.Plugin, databases: maps.Clone(opts.Databases), secrets: maps.Clone(opts.Secrets), web: opts.Web, files: maps.Clone(opts.Files),
 		logger: opts.Logger, programs: programs{seed: maphash.MakeSeed()}, versions: newVersions(),
 	}
 	if s.logger == nil {
@@ -83,8 +86,10 @@ func (s *Set) Granted(want abi.Want) error {
 		return s.grantedHTTP(want)
 	case "secret":
 		return s.grantedSecret(want)
+	case "files":
+		return s.grantedFiles(want)
 	default:
-		return fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\", \"http\", \"secret\" and \"log\"",
+		return fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\", \"http\", \"secret\", \"files\" and \"log\"",
 			s.plugin, want.Name, want.Resource, reason(want))
 	}
 }
@@ -115,6 +120,15 @@ func (s *Set) grantedSecret(want abi.Want) error {
 	return fmt.Errorf("plugin %q wants the secret %q (%s), which alineo.toml does not grant; add\n[plugins.%s.grant]\nsecrets = [%q]\n"+
 		"and the secret itself, such as\n[secrets]\n%s = \"file:/run/secrets/%s\"",
 		s.plugin, want.Resource, reason(want), key(s.plugin), name, key(name), fileName(name))
+}
+
+func (s *Set) grantedFiles(want abi.Want) error {
+	if _, ok := s.files[want.Resource]; ok {
+		return nil
+	}
+	return fmt.Errorf("plugin %q wants the directory %q (%s), which alineo.toml does not grant; add\n[plugins.%s.grant]\n"+
+		"files = [{ host = \"./data\", guest = %q, mode = \"rw\" }]",
+		s.plugin, want.Resource, reason(want), key(s.plugin), want.Resource)
 }
 
 func reason(want abi.Want) string {
@@ -149,7 +163,7 @@ func notBare(c byte) bool {
 	}
 }
 
-// Close closes the granted databases, each once, forgets what was kept, and joins their errors.
+// Close closes the granted databases and directories, each once, forgets what was kept, and joins their errors.
 func (s *Set) Close() error {
 	var errs []error
 	s.keeper.close()
@@ -159,6 +173,11 @@ func (s *Set) Close() error {
 	for _, name := range s.Databases() {
 		if err := s.databases[name].Close(); err != nil {
 			errs = append(errs, fmt.Errorf("closing database %q of plugin %q: %w", name, s.plugin, err))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.files)) {
+		if err := s.files[path].Close(); err != nil {
+			errs = append(errs, fmt.Errorf("closing directory %q of plugin %q: %w", path, s.plugin, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -37,6 +37,7 @@ type Spec struct {
 	Config      json.RawMessage // its configuration, a JSON object; empty: {}
 	HostVersion string
 	Features    []string // abilities of the host, for configure
+	Files       []Files  // directories that it was granted; they are the caller's to close, after the plugin
 	Module      *Module  // made by Compile, in the place of Wasm and SHA256; nil: none
 }
 

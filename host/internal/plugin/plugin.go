@@ -29,6 +29,7 @@ type Plugin struct {
 	config      string
 	hostVersion string
 	features    []string
+	files       []Files
 	stats       meter.Stats
 	engine      *engine
 	shared      bool // the engine is a Module's
@@ -58,7 +59,8 @@ func newPlugin(r *Runtime, spec Spec) *Plugin {
 	p := &Plugin{
 		runtime: r, logger: r.logger, name: spec.Name, size: len(spec.Wasm), caps: spec.Caps,
 		config: string(spec.Config), hostVersion: spec.HostVersion, features: slices.Clone(spec.Features),
-		done: make(chan struct{}),
+		files: slices.Clone(spec.Files),
+		done:  make(chan struct{}),
 	}
 	if p.config == "" {
 		p.config = "{}"

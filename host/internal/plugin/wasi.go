@@ -44,12 +44,13 @@ var engineWASI = [...]string{
 	"fd_fdstat_get", "fd_fdstat_set_flags", "fd_filestat_get", "proc_exit", "sched_yield",
 }
 
-// instantiateWASI makes WASI preview 1: clocks, random, and standard streams. There are no
-// environment, arguments, files and sockets.
+// instantiateWASI makes WASI preview 1: clocks, random, standard streams, and the files of directories
+// that the plugin was granted. There are no environment, arguments and sockets.
 //
-// What could take long is ours, or answers that there is no such file. The engine's functions do not
-// look at the call's context: they would sleep on, walk lists of millions of empty buffers, copy paths
-// of any length, and make a table as large as the number of a file that the guest chooses.
+// What could take long is ours, bounded (see fileWASI), or answers that there is no such file. The
+// engine's functions do not look at the call's context: they would sleep on, walk lists of millions of
+// empty buffers, copy paths of any length, and make a table as large as the number of a file that the
+// guest chooses.
 func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 	whole, err := wasi_snapshot_preview1.NewBuilder(r).Compile(ctx)
 	if err != nil {
@@ -58,9 +59,17 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 	b := r.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
 	noFile := api.GoFunc(func(_ context.Context, stack []uint64) { stack[0] = wasiBadf })
+	files := map[string]api.GoModuleFunction{}
 	for name, f := range whole.ExportedFunctions() {
-		if !slices.Contains(engineWASI[:], name) {
-			b.NewFunctionBuilder().WithGoFunction(noFile, f.ParamTypes(), f.ResultTypes()).Export(name)
+		if slices.Contains(engineWASI[:], name) {
+			continue
+		}
+		function := b.NewFunctionBuilder()
+		if bounded, ok := bound(name, f); ok {
+			files[name] = bounded
+			function.WithGoModuleFunction(bounded, f.ParamTypes(), f.ResultTypes()).Export(name)
+		} else {
+			function.WithGoFunction(noFile, f.ParamTypes(), f.ResultTypes()).Export(name)
 		}
 	}
 	if err := whole.Close(ctx); err != nil {
@@ -78,10 +87,20 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 	export("poll_oneoff", 4, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
 		return c.pollOneoff(memory, uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3]))
 	})
-	export("fd_write", 4, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
+	standard := func(name string, f func(c *callContext, memory api.Memory, stack []uint64) uint32) {
+		ofFile := files[name]
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, m api.Module, stack []uint64) {
+			if fd := uint32(stack[0]); fd < firstFile {
+				stack[0] = uint64(f(current(ctx), m.Memory(), stack))
+			} else {
+				ofFile.Call(ctx, m, stack)
+			}
+		}), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export(name)
+	}
+	standard("fd_write", func(c *callContext, memory api.Memory, stack []uint64) uint32 {
 		return c.fdWrite(memory, uint32(stack[0]), uint32(stack[1]), uint32(stack[2]), uint32(stack[3]))
 	})
-	export("fd_read", 4, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
+	standard("fd_read", func(c *callContext, memory api.Memory, stack []uint64) uint32 {
 		return c.fdRead(memory, uint32(stack[0]), uint32(stack[3]))
 	})
 	export("random_get", 2, func(c *callContext, memory api.Memory, stack []uint64) uint32 {
@@ -93,7 +112,11 @@ func instantiateWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) 
 // moduleConfig is what an instance sees of the world.
 func (i *instance) moduleConfig() wazero.ModuleConfig {
 	clock := i.plugin.runtime.clock
-	return wazero.NewModuleConfig().WithName("").WithStartFunctions().
+	files := wazero.NewFSConfig()
+	for _, granted := range i.plugin.files {
+		files = granted.Dir.Mount(files, granted.Guest)
+	}
+	return wazero.NewModuleConfig().WithName("").WithStartFunctions().WithFSConfig(files).
 		WithRandSource(rand.Reader).
 		WithWalltime(func() (int64, int32) {
 			now := time.Now()

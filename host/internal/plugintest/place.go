@@ -46,8 +46,10 @@ func (s *subject) grant() error {
 				db = config.SQL{Driver: config.SQLite}
 			}
 			s.grants = append(s.grants, grant{want: want, sql: db})
+		case "files":
+			s.directories = append(s.directories, want)
 		default:
-			errs = append(errs, fmt.Errorf("plugin %q wants %q of %q (%s), which this host does not have; it has \"sql\" and \"log\"",
+			errs = append(errs, fmt.Errorf("plugin %q wants %q of %q (%s), which it can't be granted here; it can have \"sql\", \"files\" and \"log\"",
 				s.opts.Name, want.Name, want.Resource, want.Reason))
 		}
 	}
@@ -70,8 +72,11 @@ func (s *subject) wanted() string {
 	return strings.Join(names, ", ")
 }
 
-// place is the storage of one case: its databases by the name that the plugin uses.
-type place map[string]config.SQL
+// place is the storage of one case.
+type place struct {
+	databases   map[string]config.SQL // by the name that the plugin uses
+	directories map[string]string     // by the path that the plugin uses
+}
 
 // keeper is where a place is made, and what takes it away again. storetest.T is one.
 type keeper interface {
@@ -83,13 +88,16 @@ type keeper interface {
 
 // place makes storage with nothing in it.
 func (s *subject) place(t keeper) (place, error) {
-	at := make(place, len(s.grants))
+	at := place{databases: map[string]config.SQL{}, directories: map[string]string{}}
+	for _, want := range s.directories {
+		at.directories[want.Resource] = t.TempDir()
+	}
 	for i, g := range s.grants {
 		db := g.sql
 		if db.Driver == config.Postgres {
 			dsn, drop, err := makeDatabase(t.Context(), db.DSN.Reveal())
 			if err != nil {
-				return nil, err
+				return place{}, err
 			}
 			db.DSN = config.NewSecret(dsn)
 			t.Cleanup(func() {
@@ -101,10 +109,10 @@ func (s *subject) place(t keeper) (place, error) {
 			db.Path = filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", i))
 			db.Synchronous = "normal" // nobody cuts the power off here
 			if err := s.fill(db.Path); err != nil {
-				return nil, err
+				return place{}, err
 			}
 		}
-		at[g.want.Resource] = db
+		at.databases[g.want.Resource] = db
 	}
 	return at, nil
 }
@@ -126,8 +134,8 @@ func (s *subject) fill(path string) error {
 
 // open opens the databases. Nothing is connected to before it is used.
 func (p place) open() (map[string]capability.Database, error) {
-	opened := make(map[string]capability.Database, len(p))
-	for name, db := range p {
+	opened := make(map[string]capability.Database, len(p.databases))
+	for name, db := range p.databases {
 		one, err := openDatabase(db)
 		if err != nil {
 			for _, other := range opened {
@@ -162,7 +170,7 @@ func dialect(db config.SQL) storetest.Foreign {
 
 // run runs statements on the place's only database, past the plugin.
 func (p place) run(ctx context.Context, statements func(storetest.Foreign) []abi.SQLStep) (err error) {
-	for _, db := range p {
+	for _, db := range p.databases {
 		opened, err := openDatabase(db)
 		if err != nil {
 			return err

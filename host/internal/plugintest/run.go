@@ -178,6 +178,11 @@ func (s *subject) plan() Plan {
 	for _, g := range s.grants {
 		p.Grants = append(p.Grants, Granted{Capability: "sql", Resource: g.want.Resource, Reason: g.want.Reason, As: g.text()})
 	}
+	for _, want := range s.directories {
+		p.Grants = append(p.Grants, Granted{
+			Capability: "files", Resource: want.Resource, Reason: want.Reason, As: "a temporary directory for each case",
+		})
+	}
 	for _, f := range s.features {
 		p.Features = append(p.Features, string(f))
 	}

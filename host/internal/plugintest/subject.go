@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
+	"github.com/alineo-labs/alineo-host/host/internal/plugin/guestfs"
 	"github.com/alineo-labs/alineo-host/host/store"
 	"github.com/alineo-labs/alineo-host/host/store/storetest"
 )
@@ -26,6 +28,8 @@ type subject struct {
 	manifest abi.Manifest
 	grants   []grant
 	features []storetest.Feature
+
+	directories []abi.Want // that it is granted, an own one for each case
 
 	mu    sync.Mutex
 	ends  map[string]*ends // by case
@@ -97,9 +101,20 @@ func (s *subject) open(ctx context.Context, at place, name string) (*instance, e
 	if err != nil {
 		return nil, err
 	}
-	caps := capability.NewSet(capability.SetOptions{Plugin: s.opts.Name, Databases: databases, Logger: s.opts.Logger})
+	spec := s.spec(nil)
+	closers := map[string]io.Closer{}
+	for guest, host := range at.directories {
+		dir, err := guestfs.Open(host, guestfs.ReadWrite)
+		if err != nil {
+			return nil, err
+		}
+		closers[guest] = dir
+		spec.Files = append(spec.Files, plugin.Files{Guest: guest, Dir: dir})
+	}
+	caps := capability.NewSet(capability.SetOptions{Plugin: s.opts.Name, Databases: databases, Files: closers, Logger: s.opts.Logger})
+	spec.Caps = caps
 	seen := func(failure *plugin.Error) { s.note(name, failure) }
-	p, err := s.runtime.Load(ctx, s.spec(caps))
+	p, err := s.runtime.Load(ctx, spec)
 	if err != nil {
 		if failure, ok := errors.AsType[*plugin.Error](err); ok {
 			seen(failure)
