@@ -11,7 +11,7 @@ for tool in "${!packages[@]}"; do
 	command -v "$tool" >/dev/null || missing+=("${packages[$tool]}")
 done
 # Compilers for plugins, which are named otherwise than their commands.
-for package in rustc libstd-rust-dev-wasm32 lld-14; do
+for package in rustc libstd-rust-dev-wasm32 lld-14 clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32; do
 	dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
 done
 if [ ${#missing[@]} -gt 0 ]; then

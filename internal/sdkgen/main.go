@@ -24,6 +24,8 @@ func files(s *schema) map[string]string {
 	return map[string]string{
 		"sdk/rust/src/messages.rs": rustMessages(s),
 		"sdk/rust/src/ops.rs":      rustOps(s),
+		"sdk/c/alineo_messages.h":  cHeader(s),
+		"sdk/c/alineo_messages.c":  cSource(s),
 	}
 }
 

@@ -54,7 +54,7 @@ func rustMessage(t *text, m message) {
 	t.f("pub struct %s {", m.name)
 	for _, f := range m.fields {
 		t.comment("    ///", f.doc)
-		t.f("    pub %s: %s,", f.name, rustType(f))
+		t.f("    pub %s: %s,", rustName(f.name), rustType(f))
 	}
 	t.f("}\n")
 	t.f("impl Message for %s {", m.name)
@@ -82,6 +82,16 @@ func rustMessage(t *text, m message) {
 	t.f("        Ok(())")
 	t.f("    }")
 	t.f("}")
+}
+
+// rustName is a field's name, marked where it is a word of the language.
+func rustName(name string) string {
+	switch name {
+	case "as", "box", "const", "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "static",
+		"struct", "trait", "type", "unsafe", "use", "where", "while", "yield":
+		return "r#" + name
+	}
+	return name
 }
 
 func rustScalar(f field) string {
@@ -121,7 +131,7 @@ func rustType(f field) string {
 
 // rustPut is the statement that writes a field.
 func rustPut(f field) string {
-	name := "self." + f.name
+	name := "self." + rustName(f.name)
 	put := func(value string) string {
 		switch f.kind {
 		case kindUint32, kindEnum:
@@ -153,6 +163,8 @@ func rustPut(f field) string {
 	case f.repeated:
 		element := strings.Replace(put("element"), "&element", "element", 1)
 		return fmt.Sprintf("for element in &%s {\n            %s;\n        }", name, element)
+	case f.optional && f.kind >= kindString: // what is not copied is borrowed
+		return fmt.Sprintf("if let Some(value) = &%s {\n            %s;\n        }", name, strings.Replace(put("value"), "&value", "value", 1))
 	case f.optional:
 		return fmt.Sprintf("if let Some(value) = %s {\n            %s;\n        }", name, put("value"))
 	case f.kind == kindMap, f.kind == kindValue:
@@ -170,7 +182,7 @@ func rustPut(f field) string {
 
 // rustArms are the arms that read a field.
 func rustArms(f field) []string {
-	name, read, wireType := "self."+f.name, "", 0
+	name, read, wireType := "self."+rustName(f.name), "", 0
 	switch f.kind {
 	case kindUint32, kindEnum:
 		read = "r.varint()? as u32"
@@ -193,6 +205,9 @@ func rustArms(f field) []string {
 	case kindMessage:
 		if f.repeated {
 			return []string{fmt.Sprintf("(%d, 2) => wire::push(&mut %s, Message::decode(r.bytes()?)?)?,", f.number, name)}
+		}
+		if f.optional {
+			name += ".get_or_insert_with(Default::default)"
 		}
 		return []string{fmt.Sprintf("(%d, 2) => %s.merge(r.bytes()?)?,", f.number, name)}
 	}

@@ -2,5 +2,5 @@
 // golden vectors of the ABI, and each example plugin must pass the suite that its author would run. It
 // has only tests. A compiler that is not there is told loudly, with what to install.
 //
-// imports: host.
+// imports: host, host/config, host/store.
 package sdktest

@@ -5,6 +5,8 @@
 package sdktest_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +27,7 @@ type language struct {
 func languages() []language {
 	return []language{
 		{"rust", "sdk-rust.sh", "sdk/rust/vectors/lib.rs", "examples/ledger-memory-rust/src/lib.rs"},
+		{"c", "sdk-c.sh", "sdk/c/vectors/vectors.c", "examples/ledger-jsonl-c/main.c"},
 	}
 }
 
@@ -50,4 +53,14 @@ func (l language) module(t *testing.T, source string) string {
 		t.Fatalf("building %s: %v\n%s", source, err, text)
 	}
 	return out
+}
+
+func digest(t *testing.T, file string) string {
+	t.Helper()
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
 }

@@ -1227,13 +1227,13 @@ impl Message for Instance {
         if !self.provider_sandbox_id.is_empty() {
             wire::put_bytes(out, 3, self.provider_sandbox_id.as_bytes());
         }
-        if let Some(value) = self.latest_snapshot_id {
+        if let Some(value) = &self.latest_snapshot_id {
             wire::put_bytes(out, 4, value.as_bytes());
         }
         if !self.thread_id.is_empty() {
             wire::put_bytes(out, 5, self.thread_id.as_bytes());
         }
-        if let Some(value) = self.latest_run_id {
+        if let Some(value) = &self.latest_run_id {
             wire::put_bytes(out, 6, value.as_bytes());
         }
         if self.updated_at != 0 {
@@ -1339,7 +1339,7 @@ pub struct InstancePutIf {
 impl Message for InstancePutIf {
     fn encode(&self, out: &mut Vec<u8>) {
         wire::put_message_unless_empty(out, 1, &self.instance);
-        if let Some(value) = self.expected {
+        if let Some(value) = &self.expected {
             wire::put_bytes(out, 2, value.as_bytes());
         }
     }
@@ -2224,7 +2224,7 @@ impl Message for RunCreate {
         if let Some(value) = self.started_at {
             wire::put_varint(out, 4, value as u64);
         }
-        if let Some(value) = self.sandbox_key {
+        if let Some(value) = &self.sandbox_key {
             wire::put_bytes(out, 5, value.as_bytes());
         }
         if !self.secret.is_empty() {
@@ -2328,22 +2328,22 @@ impl Message for RunPatch {
         if let Some(value) = self.epoch {
             wire::put_varint(out, 2, value);
         }
-        if let Some(value) = self.status {
+        if let Some(value) = &self.status {
             wire::put_bytes(out, 3, value.as_bytes());
         }
         if let Some(value) = self.finished_at {
             wire::put_varint(out, 4, value as u64);
         }
-        if let Some(value) = self.error_message {
+        if let Some(value) = &self.error_message {
             wire::put_bytes(out, 5, value.as_bytes());
         }
-        if let Some(value) = self.error_code {
+        if let Some(value) = &self.error_code {
             wire::put_bytes(out, 6, value.as_bytes());
         }
         if !self.usage.is_empty() {
             wire::put_bytes(out, 7, &self.usage);
         }
-        if let Some(value) = self.sandbox_key {
+        if let Some(value) = &self.sandbox_key {
             wire::put_bytes(out, 8, value.as_bytes());
         }
         if let Some(value) = self.detached_since {
@@ -2937,23 +2937,23 @@ impl Message for SecretReply {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// "env" or "external"; empty is "external"
-    pub type: String,
+    pub r#type: String,
     /// env
     pub var_name: String,
     /// external: in the broker's own words
-    pub ref: String,
+    pub r#ref: String,
 }
 
 impl Message for Source {
     fn encode(&self, out: &mut Vec<u8>) {
-        if !self.type.is_empty() {
-            wire::put_bytes(out, 1, self.type.as_bytes());
+        if !self.r#type.is_empty() {
+            wire::put_bytes(out, 1, self.r#type.as_bytes());
         }
         if !self.var_name.is_empty() {
             wire::put_bytes(out, 2, self.var_name.as_bytes());
         }
-        if !self.ref.is_empty() {
-            wire::put_bytes(out, 3, self.ref.as_bytes());
+        if !self.r#ref.is_empty() {
+            wire::put_bytes(out, 3, self.r#ref.as_bytes());
         }
     }
 
@@ -2961,9 +2961,9 @@ impl Message for Source {
         let mut r = Reader::new(bytes);
         while let Some((number, wire_type)) = r.tag()? {
             match (number, wire_type) {
-                (1, 2) => self.type = r.string()?,
+                (1, 2) => self.r#type = r.string()?,
                 (2, 2) => self.var_name = r.string()?,
-                (3, 2) => self.ref = r.string()?,
+                (3, 2) => self.r#ref = r.string()?,
                 _ => r.skip(wire_type)?,
             }
         }
@@ -3013,7 +3013,7 @@ impl Message for Stats {
 pub struct Substitution {
     pub placeholder: String,
     /// path, query, header, body
-    pub in: Vec<String>,
+    pub r#in: Vec<String>,
 }
 
 impl Message for Substitution {
@@ -3021,7 +3021,7 @@ impl Message for Substitution {
         if !self.placeholder.is_empty() {
             wire::put_bytes(out, 1, self.placeholder.as_bytes());
         }
-        for element in &self.in {
+        for element in &self.r#in {
             wire::put_bytes(out, 2, element.as_bytes());
         }
     }
@@ -3031,7 +3031,7 @@ impl Message for Substitution {
         while let Some((number, wire_type)) = r.tag()? {
             match (number, wire_type) {
                 (1, 2) => self.placeholder = r.string()?,
-                (2, 2) => wire::push(&mut self.in, r.string()?)?,
+                (2, 2) => wire::push(&mut self.r#in, r.string()?)?,
                 _ => r.skip(wire_type)?,
             }
         }
