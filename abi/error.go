@@ -38,6 +38,8 @@ const (
 	DetailStep    = "step"    // decimal index of the SQL step that failed
 	DetailRow     = "row"     // decimal index of the batch row that the SQL step failed at
 	DetailKey     = "key"     // configuration key that is wrong
+	// DetailNoProxy is "true" when a sandbox was made without a place for credentials.
+	DetailNoProxy = "no_proxy"
 	DetailTail    = "tail"    // decimal offset of the last event of a log that refused an append
 	DetailEpoch   = "epoch"   // decimal, highest epoch that the log has seen
 	DetailClosed  = "closed"  // "1": the log is closed

@@ -216,7 +216,7 @@ func TestManualNamesEverything(t *testing.T) {
 			wanted = append(wanted, fmt.Sprintf("| `0x%02x` | %#q |", uint32(op), name), "**"+name+"**")
 		}
 	}
-	for _, key := range []string{abi.DetailEntry, abi.DetailSegment, abi.DetailStep, abi.DetailRow, abi.DetailKey} {
+	for _, key := range []string{abi.DetailEntry, abi.DetailSegment, abi.DetailStep, abi.DetailRow, abi.DetailKey, abi.DetailNoProxy} {
 		wanted = append(wanted, "| `"+key+"` |")
 	}
 	for k := abi.KindNull; k <= abi.KindBlob; k++ {

@@ -38,7 +38,7 @@ func Doctor(ctx context.Context, cfg *config.Config) []Finding {
 			Fix: "correct [plugins." + cfg.Ledger.Plugin + "] in alineo.toml",
 		})
 	}
-	for _, l := range h.loaded {
+	for _, l := range h.inUse() {
 		i := l.plugin.Info()
 		found = append(found, Finding{
 			Area: "plugin", Name: l.name, OK: true,
@@ -176,7 +176,7 @@ func unwritable(path string) string {
 // checkLedger asks the store for one sandbox, when its database is there already.
 func checkLedger(ctx context.Context, h *Host) Finding {
 	f := Finding{Area: "ledger", Name: "reading"}
-	for _, l := range h.loaded {
+	for _, l := range h.inUse() {
 		for _, name := range l.caps.Databases() {
 			db, _ := l.caps.Database(name)
 			if info, err := db.Info(ctx); err == nil && !info.Exists {

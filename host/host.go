@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/engine"
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
@@ -44,7 +45,6 @@ type Host struct {
 	cfg     *config.Config
 	log     hclog.Logger
 	runtime *plugin.Runtime // nil when the store is the embedder's
-	loaded  []*loaded
 	store   store.Ledger
 	writer  *ledger.Writer
 
@@ -52,12 +52,17 @@ type Host struct {
 	tracers   trace.TracerProvider // nil: nobody wants spans
 	telemetry *telemetry.Provider  // ours, of [telemetry]; nil: none
 
+	loading sync.Mutex // of plugins, which takes a while
 	opening sync.Mutex // of client and engine, which takes a while
+
+	brokering sync.Mutex        // of broker
+	broker    credential.Broker // nil until it is asked for
 
 	mu     sync.Mutex // guards what follows
 	client *sandbox.Client
 	wire   *opensandbox.Client
 
+	loaded []*loaded
 	engine *engine.Engine // nil when the server is remote or not used yet
 	closed bool
 }
@@ -181,7 +186,7 @@ func (h *Host) Close(ctx context.Context) error {
 
 func (h *Host) closePlugins(ctx context.Context) error {
 	var errs []error
-	for _, p := range h.loaded {
+	for _, p := range h.inUse() {
 		if err := p.close(ctx); err != nil {
 			errs = append(errs, err)
 		}

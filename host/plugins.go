@@ -43,8 +43,17 @@ func (l *loaded) needKind(kind string) error {
 	return fmt.Errorf("plugin %q is not a %s (it says that it is: %v)", l.name, kind, kinds)
 }
 
+// inUse are the plugins that are loaded now.
+func (h *Host) inUse() []*loaded {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.loaded)
+}
+
 // load loads a configured or bundled plugin and keeps it for Close.
 func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
+	h.loading.Lock()
+	defer h.loading.Unlock()
 	if h.runtime == nil {
 		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Tracer: span.New(h.tracers)})
 		if err != nil {
@@ -65,7 +74,15 @@ func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 		return nil, errors.Join(h.positions(name, err), spec.caps.Close())
 	}
 	l := &loaded{name: name, plugin: p, caps: spec.caps}
-	h.loaded = append(h.loaded, l)
+	h.mu.Lock()
+	closed := h.closed
+	if !closed {
+		h.loaded = append(h.loaded, l)
+	}
+	h.mu.Unlock()
+	if closed {
+		return nil, errors.Join(ErrClosed, l.close(ctx))
+	}
 	return l, nil
 }
 
@@ -185,8 +202,9 @@ type PluginInfo struct {
 
 // Plugins describes the plugins that the host has loaded.
 func (h *Host) Plugins() []PluginInfo {
-	infos := make([]PluginInfo, 0, len(h.loaded))
-	for _, l := range h.loaded {
+	all := h.inUse()
+	infos := make([]PluginInfo, 0, len(all))
+	for _, l := range all {
 		infos = append(infos, PluginInfo{Name: l.name, Manifest: l.plugin.Manifest(), Info: l.plugin.Info()})
 	}
 	return infos
@@ -195,7 +213,7 @@ func (h *Host) Plugins() []PluginInfo {
 // LedgerText says in a few words where the ledger is, for people.
 func (h *Host) LedgerText() string {
 	name := h.cfg.Ledger.Plugin
-	if len(h.loaded) == 0 {
+	if !slices.ContainsFunc(h.inUse(), func(l *loaded) bool { return l.name == name }) {
 		return "the program's own store"
 	}
 	granted := h.cfg.Plugins[name].SQL

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+//go:embed broker-vault.wasm
+var brokerVault []byte
+
 //go:embed postgres.wasm
 var postgres []byte
 
@@ -24,7 +27,7 @@ type Bundle struct {
 }
 
 // Names returns the names of the bundled guests, sorted.
-func Names() []string { return []string{"postgres", "sqlite"} }
+func Names() []string { return []string{"broker-vault", "postgres", "sqlite"} }
 
 // Find returns a bundled guest by name. The digest is the recorded one, not that of the bytes: who
 // loads it compares the two.
@@ -34,8 +37,11 @@ func Find(name string) (Bundle, error) {
 			name, strings.Join(Names(), ", "))
 	}
 	bundle := Bundle{Name: name, Wasm: sqlite}
-	if name == "postgres" {
+	switch name {
+	case "postgres":
 		bundle.Wasm = postgres
+	case "broker-vault":
+		bundle.Wasm = brokerVault
 	}
 	for line := range strings.Lines(sums) {
 		digest, file, ok := strings.Cut(strings.TrimSpace(line), "  ")

@@ -123,6 +123,8 @@ func initializers() map[string]string {
 		"plugins/postgres/main.go": "the main function of a guest is never run, so this is where it starts",
 		"plugins/sqlite/main.go":   "the same",
 
+		"plugins/broker-vault/main.go": "the same",
+
 		"plugins/internal/wrongledger/main.go": "the same",
 	}
 }

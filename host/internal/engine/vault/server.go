@@ -12,6 +12,10 @@ import (
 // Path is where the API begins.
 const Path = "/credential-vault"
 
+// liveHeader tells clients that a change is in force when it is acknowledged: other sidecars look at their
+// vault from time to time, and who knows no better waits for that.
+const liveHeader = "X-Credential-Vault-Live"
+
 // maxBody is the longest document, in bytes.
 const maxBody = 1 << 20
 
@@ -182,6 +186,7 @@ func answer(w http.ResponseWriter, code int, v any, err error) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set(liveHeader, "true")
 	w.WriteHeader(code)
 	if err := json.NewEncoder(w).Encode(v); err != nil {
 		return // the client has gone
