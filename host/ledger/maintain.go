@@ -61,6 +61,10 @@ type placedHead struct {
 	page []byte
 }
 
+// headRows is how many heads a page has at most. A store that has no index in the order of names looks at
+// every sandbox for each page.
+const headRows = 10_000
+
 // heads walks over every sandbox, by name and id.
 func (o operable) heads(ctx context.Context) iter.Seq2[placedHead, error] {
 	return o.headsFrom(ctx, nil)
@@ -71,6 +75,7 @@ func (o operable) headsFrom(ctx context.Context, start []byte) iter.Seq2[placedH
 		var last *store.Key
 		stopped := false
 		err := pages(ctx, start, func(ctx context.Context, opts store.ReadOptions) ([]byte, int, bool, error) {
+			opts.Limit = headRows
 			page, err := o.ListHeads(ctx, opts)
 			if err != nil {
 				return nil, 0, false, err
