@@ -67,18 +67,18 @@ func decodeEntries(rows capability.Rows) ([]store.Entry, error) {
 		e := &entries[i]
 		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.int(abi.RowStep), c.int(abi.RowTS)
 		e.SandboxID, e.Name = ids.intern(c.bytes(abi.RowSandboxID)), ids.intern(c.bytes(abi.RowName))
-		e.Event = events.intern(c.bytes(abi.RowEvent))
+		e.Event = events.intern(c.content(abi.RowEvent))
 		if kind, _ := c.number(abi.RowBranch); kind != abi.KindNull {
 			branch := c.int(abi.RowBranch)
 			e.Branch = &branch
 		}
 		if kind, _ := c.view(abi.RowPayload); kind != abi.KindNull {
-			payload := c.bytes(abi.RowPayload)
+			payload := c.content(abi.RowPayload)
 			e.Payload = json.RawMessage(texts.clone(payload, payloads))
 			payloads -= len(payload)
 		}
 		if kind, _ := c.view(abi.RowError); kind != abi.KindNull {
-			text := c.text(abi.RowError)
+			text := string(c.content(abi.RowError))
 			e.Error = &text
 		}
 		if c.err != nil {

@@ -162,6 +162,15 @@ func (c *cells) bytes(column uint32) []byte {
 	return b
 }
 
+// content is bytes for a column whose blobs count as text.
+func (c *cells) content(column uint32) []byte {
+	kind, b := c.view(column)
+	if kind < abi.KindText && kind != abi.KindNull {
+		c.fail(column, "text", kind)
+	}
+	return b
+}
+
 // text returns a copy of a text cell; null is "".
 func (c *cells) text(column uint32) string { return string(c.bytes(column)) }
 

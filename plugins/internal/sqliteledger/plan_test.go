@@ -74,7 +74,7 @@ func TestPlans(t *testing.T) {
 	for name, c := range map[string]struct{ statement, sorts string }{
 		"claim": {statement: right.Claim}, "stand": {statement: right.Stand}, "advance": {statement: right.Advance},
 		"segment": {statement: right.Segment}, "above": {statement: right.Above}, "below": {statement: right.Below}, "applied": {statement: right.Applied}, "head": {statement: right.Head},
-		"read": {statement: right.Read}, "read first": {statement: right.first(), sorts: "entries without a time"}, "read all": {statement: right.ReadAll},
+		"read": {statement: right.Read}, "read on": {statement: right.Sparse}, "read first": {statement: right.first(), sorts: "entries without a time"}, "read all": {statement: right.ReadAll},
 		"last": {statement: right.Last, sorts: "the page"}, "last of all": {statement: right.LastAll, sorts: "the page"},
 		"last checkpoint": {statement: right.LastCheckpoint}, "tagged checkpoint": {statement: right.TaggedCheckpoint},
 		"list checkpoints": {statement: right.ListCheckpoints}, "find": {statement: right.FindName, sorts: "created entries of one id"},

@@ -1,6 +1,7 @@
 package sqliteledger
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/alineo-labs/alineo-host/abi"
@@ -13,7 +14,8 @@ func (l *Ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	if err := l.tables.readable(); err != nil {
 		return nil, err
 	}
-	ts, id, err := ledgerkit.ParseCursor(req.Cursor)
+	cursor, dense := cutDense(req.Cursor)
+	ts, id, err := ledgerkit.ParseCursor(cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -29,12 +31,34 @@ func (l *Ledger) Read(req *abi.LedgerReadRequest) (*abi.RowsReply, error) {
 	switch {
 	case req.Key == abi.SandboxKey{}:
 		step = alineo.Keep(l.sql.ReadAll, alineo.Int(id), oneMore)
+	case ts > 0 && !dense:
+		step = alineo.Keep(l.sql.Sparse, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
 	case ts > 0:
 		step = alineo.Keep(l.sql.Read, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
 	default:
 		step = alineo.Keep(l.readFirst, append(ledgerkit.Key(req.Key), alineo.Int(ts), alineo.Int(id), oneMore)...)
 	}
-	return ledgerkit.Page(&l.tables, step.Limit(limit, req.MaxBytes), req.Cursor, abi.RowTS, abi.RowID)
+	page, err := ledgerkit.Page(&l.tables, step.Limit(limit, req.MaxBytes), cursor, abi.RowTS, abi.RowID)
+	if err == nil && len(cursor) > 0 && req.Key != (abi.SandboxKey{}) && bytes.HasPrefix(page.Cursor, cursor[:timeSize]) {
+		page.Cursor = append(page.Cursor[:cursorSize:cursorSize], denseMark)
+	}
+	return page, err
+}
+
+// A cursor of Read is that of ledgerkit, and has a mark behind it when all of the page that it is behind
+// had one time: many entries may have it still.
+const (
+	timeSize   = 8
+	cursorSize = 16
+	denseMark  = 1
+)
+
+// cutDense takes the mark off.
+func cutDense(cursor []byte) (_ []byte, dense bool) {
+	if len(cursor) == cursorSize+1 && cursor[cursorSize] == denseMark {
+		return cursor[:cursorSize], true
+	}
+	return cursor, false
 }
 
 // LastCheckpoint returns the newest checkpoint, of one tag when it has one.

@@ -57,7 +57,7 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
 	const run = `CAST(json_extract(e.payload, '$.runId') AS TEXT)`
 	switch fault {
 	case "append/round-trip": // loses a column
-		sql.Read = everywhere(sql.Read, "CAST(branch AS INTEGER) AS branch", "NULL AS branch")
+		sql.Read, sql.Sparse = everywhere(sql.Read, "CAST(branch AS INTEGER) AS branch", "NULL AS branch"), everywhere(sql.Sparse, "CAST(branch AS INTEGER) AS branch", "NULL AS branch")
 	case "append/null": // takes JSON's null for none
 		stored(sql, payload, "nullif(?, 'null')")
 	case "append/unicode": // knows only the first plane
@@ -88,9 +88,9 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
 	case "retry/differs": // knows a segment by its id alone
 		sql.Applied = replaced(sql.Applied, "AND hash = ?", "AND ? IS NOT NULL")
 	case "read/unknown": // finds ids that begin with what was asked for
-		sql.Read = everywhere(sql.Read, "sandbox_id = ?2", "instr(sandbox_id, ?2) = 1")
+		sql.Read, sql.Sparse = everywhere(sql.Read, "sandbox_id = ?2", "instr(sandbox_id, ?2) = 1"), everywhere(sql.Sparse, "sandbox_id = ?2", "instr(sandbox_id, ?2) = 1")
 	case "read/scope": // takes no notice of capitals
-		sql.Read = everywhere(sql.Read, "name = ?1 AND sandbox_id = ?2", "name = ?1 COLLATE NOCASE AND sandbox_id = ?2 COLLATE NOCASE")
+		sql.Read, sql.Sparse = everywhere(sql.Read, "name = ?1 AND sandbox_id = ?2", "name = ?1 COLLATE NOCASE AND sandbox_id = ?2 COLLATE NOCASE"), everywhere(sql.Sparse, "name = ?1 AND sandbox_id = ?2", "name = ?1 COLLATE NOCASE AND sandbox_id = ?2 COLLATE NOCASE")
 	case "read/order": // begins at the beginning of 1970
 		sql.Read = replaced(sql.Read, "ts > ?3", "ts > max(?3, -1)")
 	case "checkpoint/none": // takes something else for a checkpoint
