@@ -1,12 +1,19 @@
 package engine_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/alineo-labs/alineo-host/host/engine"
 )
 
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -53,5 +60,136 @@ func TestCredentialInjection(t *testing.T) {
 			t.Errorf("%s: the server saw %q", command, auth)
 		}
 	}
-	t.Log(box.attempts())
+	if log := box.attempts(); !strings.Contains(log, "injected GET api.vault.test:443/v1: binding \"b\"") {
+		t.Error(log)
+	}
+
+	// Nothing inside has it, nor has what the engine writes.
+	if out := box.run(`env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null; grep -rsl -e 'canary-7f3e/se[c]ret' /etc /run /tmp /root /workspace /opt /var/tmp /dev/shm && echo FO""UND`).Stdout; strings.Contains(out, canary) || strings.Contains(out, "FOUND") {
+		t.Error("the sandbox has the value")
+	}
+	if out := box.run("cat " + trustDir + "/* /etc/ssl/certs/ca-certificates.crt").Stdout; strings.Contains(out, "PRIVATE KEY") {
+		t.Error("the sandbox has a key")
+	}
+	for _, token := range box.endpoint.Headers {
+		if out := box.run("env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null"); strings.Contains(out.Stdout, token) {
+			t.Error("the sandbox has the token of the vault's API")
+		}
+	}
+	findIn(t, e.dir, canary)
+	findIn(t, e.dir, "PRIVATE KEY")
+}
+
+// trustDir is where a sandbox has the certificates.
+const trustDir = "/run/opensandbox"
+
+// findIn fails when a file below a directory has a text.
+func findIn(t *testing.T, dir, text string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || strings.Contains(path, "/base/") {
+			return nil //nolint:nilerr // it is a live directory; the base layers are of the machine
+		}
+		b, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(b, []byte(text)) {
+			t.Errorf("%s has %q", path, text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCredentialRequired refuses what can't be.
+func TestCredentialRequired(t *testing.T) {
+	t.Parallel()
+	e := requireNamespaces(t)
+	requireEgress(t, e)
+	body := hostImage()
+	body["credentialProxy"] = map[string]any{"enabled": true}
+	if code, _, out := e.do(http.MethodPost, "/sandboxes", body); code != http.StatusUnprocessableEntity {
+		t.Errorf("without a policy: %d %s", code, out)
+	}
+	body["credentialProxy"] = map[string]any{"enabled": "certainly"}
+	if code, _, out := e.do(http.MethodPost, "/sandboxes", body); code != http.StatusUnprocessableEntity {
+		t.Errorf("not a boolean: %d %s", code, out)
+	}
+	box := &lockedBox{testBox: e.create(map[string]any{"networkPolicy": map[string]any{"egress": []any{map[string]string{"action": "allow", "target": "a.test"}}}})}
+	_, _, out := e.do(http.MethodGet, "/sandboxes/"+box.ID+"/endpoints/18080", nil)
+	if err := json.Unmarshal([]byte(out), &box.endpoint); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := box.vault(http.MethodPost, "/credential-vault", "{}"); code != http.StatusPreconditionFailed {
+		t.Errorf("a vault without a proxy: %d %s", code, out)
+	}
+	if out := box.run("ls " + trustDir + "; env").Stdout; strings.Contains(out, "ca.pem") || strings.Contains(out, "SSL_CERT_FILE") {
+		t.Errorf("an authority without a proxy: %s", out)
+	}
+	box = (&outsideWorld{t: t, ip: "192.0.2.1"}).locked(e, "a.test")
+	secret := `{"credentials":[{"name":"t","source":{"value":"v"}}],"bindings":[]}`
+	relayed, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+box.endpoint.Endpoint+"/credential-vault", strings.NewReader(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	relayed.Header.Set("OPENSANDBOX-EGRESS-AUTH", box.endpoint.Headers["OPENSANDBOX-EGRESS-AUTH"])
+	relayed.Header.Set("X-Forwarded-For", "203.0.113.9")
+	relayed.Header.Set("X-Forwarded-Proto", "http")
+	if code, _, out := e.send(relayed); code != http.StatusUpgradeRequired {
+		t.Errorf("a secret in clear from another machine: %d %s", code, out)
+	}
+	box.endpoint.Headers["OPENSANDBOX-EGRESS-AUTH"] += "x"
+	if code, out := box.vault(http.MethodPost, "/credential-vault", secret); code != http.StatusUnauthorized {
+		t.Errorf("with another token: %d %s", code, out)
+	}
+}
+
+// TestCredentialSurvivesEngine keeps the vault while another engine takes over.
+func TestCredentialSurvivesEngine(t *testing.T) {
+	t.Parallel()
+	w := requireWorld(t)
+	opts := engine.Options{DataDir: t.TempDir(), Nameserver: w.dns, Roots: w.roots}
+	first := openEngine(t, opts)
+	requireEgress(t, first)
+	w.name("api.vault.test", w.ip)
+	var got seen
+	w.serve("443", func(_ http.ResponseWriter, r *http.Request) { got.add(r.Header.Get("Authorization")) }, "api.vault.test")
+	box := w.locked(first, "api.vault.test")
+	requirePrograms(t, box.testBox, "curl")
+	box.bind(canary, "api.vault.test", "")
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := openEngine(t, opts)
+	box.e = second
+	if code, out := box.vault(http.MethodGet, "/credential-vault", ""); code != http.StatusOK || !strings.Contains(out, `"revision":1`) {
+		t.Fatalf("the vault: %d %s", code, out)
+	}
+	box.must("curl -sS https://api.vault.test/")
+	if auth := got.take(); len(auth) != 1 || auth[0] != "Bearer "+canary {
+		t.Errorf("the server saw %q", auth)
+	}
+	// Rotation, and the end of it, hold for the next request, on a connection that stays.
+	client := `python3 - <<'EOF'
+import http.client, json, ssl, sys, urllib.request
+c = http.client.HTTPSConnection("api.vault.test")
+for line in range(2):
+    c.request("GET", "/"); c.getresponse().read()
+EOF`
+	if code, out := box.vault(http.MethodPatch, "/credential-vault", `{"expectedRevision":1,"credentials":{"replace":[{"name":"t","source":{"value":"second"}}]}}`); code != http.StatusOK {
+		t.Fatalf("rotating: %d %s", code, out)
+	}
+	box.must(client)
+	if auth := got.take(); len(auth) != 2 || auth[0] != "Bearer second" || auth[1] != "Bearer second" {
+		t.Errorf("the server saw %q", auth)
+	}
+	if code, out := box.vault(http.MethodDelete, "/credential-vault", ""); code != http.StatusNoContent {
+		t.Fatalf("deleting: %d %s", code, out)
+	}
+	if out := box.run("curl -sS https://api.vault.test/"); !strings.Contains(out.Stderr, "certificate") {
+		t.Errorf("without a binding the server itself answers, whom nobody inside trusts: %s%s", out.Stdout, out.Stderr)
+	}
+	if auth := got.take(); len(auth) != 0 {
+		t.Errorf("the server saw %q", auth)
+	}
 }
