@@ -4,12 +4,16 @@ package cgroup
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"time"
 )
 
 // Find finds nothing here.
 func Find() (Parent, []string) { return Parent{}, []string{"control groups are Linux's"} }
+
+// ErrStuck is never returned.
+var ErrStuck = errors.New("a thread could not leave a control group")
 
 // Named is no group.
 func (p Parent) Named(string) Group { return Group{} }
@@ -21,7 +25,9 @@ func (p Parent) Create(string) (Group, error) { return Group{}, nil }
 func (p Parent) Limit(Group, Limits) error { return nil }
 
 // Spawn leaves attr as it is.
-func (g Group) Spawn(*syscall.SysProcAttr) (func(), error) { return func() {}, nil }
+func (g Group) Spawn(*syscall.SysProcAttr) (func() error, error) {
+	return func() error { return nil }, nil
+}
 
 // Add does nothing.
 func (g Group) Add(int) error { return nil }

@@ -3,8 +3,12 @@ package cgroup
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -93,6 +97,32 @@ func TestGroup(t *testing.T) {
 	}
 	if _, err := p.Create("test-group"); err == nil {
 		t.Error("a second group of the same name")
+	}
+	born(t, g)
+}
+
+// born starts a process in a group, and checks that it is in it and that this thread is not.
+func born(t *testing.T, g Group) {
+	t.Helper()
+	runtime.LockOSThread() // and ends with the goroutine, should it stay in the group
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	done, err := g.Spawn(cmd.SysProcAttr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Start()
+	if derr := done(); err != nil || derr != nil {
+		t.Fatal(err, derr)
+	}
+	runtime.UnlockOSThread()
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	tasks := map[int]string{1: "tasks", 2: "cgroup.threads"}[g.Version]
+	for controller, dir := range g.Dirs {
+		b, err := os.ReadFile(filepath.Join(dir, tasks))
+		if want := strconv.Itoa(cmd.Process.Pid) + "\n"; err != nil || string(b) != want {
+			t.Errorf("%s: in the group are %q %v, and not %q alone", controller, b, err, want)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // period is the scheduling period that processor limits are given in.
@@ -90,19 +92,58 @@ func settings(p Parent, l Limits) []setting {
 	return out
 }
 
-// Spawn makes a process that is started with attr begin its life in the
-// group, where the kernel can do that (version 2). The returned function is
-// called after the start.
-func (g Group) Spawn(attr *syscall.SysProcAttr) (func(), error) {
-	if g.Version != 2 {
-		return func() {}, nil
+// ErrStuck tells that a thread could not leave a group again. Its process must end.
+var ErrStuck = errors.New("a thread could not leave a control group")
+
+// Spawn makes the process that this thread starts next, with attr, begin its life in the group. The
+// caller is locked to its thread until it has called done, after the start. Moving a process later
+// makes every fork of the machine wait, for milliseconds.
+func (g Group) Spawn(attr *syscall.SysProcAttr) (done func() error, err error) {
+	switch g.Version {
+	case 2:
+		f, err := os.Open(g.Dirs[""])
+		if err != nil {
+			return nil, fmt.Errorf("opening the control group: %w", err)
+		}
+		attr.UseCgroupFD, attr.CgroupFD = true, int(f.Fd())
+		return f.Close, nil
+	case 1:
+		return g.visit()
 	}
-	f, err := os.Open(g.Dirs[""])
-	if err != nil {
-		return nil, fmt.Errorf("opening the control group: %w", err)
+	return func() error { return nil }, nil
+}
+
+// visit moves this thread into a group of version 1, whose children begin there, and done moves it back:
+// into the group that holds this one.
+func (g Group) visit() (done func() error, err error) {
+	var inside []string
+	done = func() error {
+		var all []error
+		for _, dir := range inside {
+			if err := enter(filepath.Dir(dir)); err != nil {
+				all = append(all, fmt.Errorf("%w: %w", ErrStuck, err))
+			}
+		}
+		return errors.Join(all...)
 	}
-	attr.UseCgroupFD, attr.CgroupFD = true, int(f.Fd())
-	return func() { _ = f.Close() }, nil
+	for _, dir := range g.Dirs {
+		if err := unix.Access(filepath.Join(filepath.Dir(dir), "tasks"), unix.W_OK); err != nil {
+			return nil, errors.Join(fmt.Errorf("leaving control group %q again: %w", dir, err), done())
+		}
+		if err := enter(dir); err != nil {
+			return nil, errors.Join(err, done())
+		}
+		inside = append(inside, dir)
+	}
+	return done, nil
+}
+
+// enter moves this thread. The kernel takes 0 for the caller, which it can move without stopping others.
+func enter(dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0o600); err != nil {
+		return fmt.Errorf("moving a thread into control group %q: %w", dir, err)
+	}
+	return nil
 }
 
 // Add moves a process into the group.

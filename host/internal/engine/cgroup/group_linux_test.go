@@ -43,7 +43,9 @@ func TestUnifiedFiles(t *testing.T) {
 	if err != nil || !attr.UseCgroupFD || attr.CgroupFD < 3 {
 		t.Errorf("spawn: %+v %v", attr, err)
 	}
-	done()
+	if err := done(); err != nil {
+		t.Error(err)
+	}
 
 	if err := os.WriteFile(filepath.Join(at, "cgroup.events"), []byte("populated 1\nfrozen 1\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -65,15 +65,22 @@ func startInit(s Seed, program *reexec.Image, execd *os.File) (*initProcess, err
 		if err != nil {
 			return nil, err
 		}
-		defer done()
 		cmd.SysProcAttr = attr
 		err = cmd.Start()
+		if derr := done(); derr != nil {
+			if err == nil {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}
+			err = errors.Join(err, derr)
+		}
 		return cmd, err
 	}
 	cmd, err := start(s.Group)
-	born := err == nil && s.Group.Version == 2
-	if err != nil && s.Group.Version == 2 {
-		// Some containers have no clone3, which this takes: move it then.
+	born := err == nil
+	if err != nil && s.Group.Version != 0 && !errors.Is(err, cgroup.ErrStuck) {
+		// Some containers have no clone3, which this takes; some users may not write to the group around
+		// theirs: move it then.
 		cmd, err = start(cgroup.Group{})
 	}
 	if err != nil {
