@@ -57,7 +57,7 @@ func (w *sharedWriter) share() {
 		return
 	}
 	w.done = true
-	maps.Copy(w.ResponseWriter.Header(), w.headers)
+	maps.Copy(w.Header(), w.headers)
 }
 
 func (w *sharedWriter) WriteHeader(code int) {
