@@ -202,7 +202,7 @@ func (s site) openEngine(t *testing.T, opts ...host.Option) *host.Host {
 }
 
 // shortDir is a directory that sockets can be in.
-func shortDir(t *testing.T) string {
+func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "alineo-host-engine-*") //nolint:usetesting // its paths are too long
 	if err != nil {

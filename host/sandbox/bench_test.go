@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,9 +24,16 @@ func (nowhere) OpenLedger(context.Context, store.Key) (store.Head, error) {
 func (nowhere) Append(context.Context, *store.Batch) error { return nil }
 
 // chatty is a server whose command writes a number of lines.
-type chatty struct{ lines int }
+type chatty struct {
+	lines int
+	event string
+}
 
-const chattyLine = `{"type":"stdout","text":"the quick brown fox jumps over the lazy dog","timestamp":1795958569992}` + "\n\n"
+// eventOf is a line of output of so many bytes, as an event.
+func eventOf(bytes int) string {
+	text := strings.Repeat("the quick brown fox jumps over the lazy dog ", bytes/44+1)[:bytes-1]
+	return `{"type":"stdout","text":"` + text + `","timestamp":1795958569992}` + "\n\n"
+}
 
 func (c *chatty) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
@@ -37,7 +45,7 @@ func (c *chatty) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp, err := says{http.StatusOK, ""}.RoundTrip(req)
 		resp.Body = io.NopCloser(io.MultiReader(
 			strings.NewReader(`{"type":"init","text":"id"}`+"\n\n"),
-			&lines{left: c.lines},
+			&lines{event: c.event, left: c.lines},
 			strings.NewReader(`{"type":"execution_complete"}`+"\n\n"),
 		))
 		return resp, err
@@ -46,14 +54,17 @@ func (c *chatty) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // lines serves a line a number of times.
-type lines struct{ left, at int }
+type lines struct {
+	event    string
+	left, at int
+}
 
 func (l *lines) Read(p []byte) (int, error) {
 	n := 0
 	for l.left > 0 && n < len(p) {
-		c := copy(p[n:], chattyLine[l.at:])
+		c := copy(p[n:], l.event[l.at:])
 		n += c
-		if l.at += c; l.at == len(chattyLine) {
+		if l.at += c; l.at == len(l.event) {
 			l.at = 0
 			l.left--
 		}
@@ -66,7 +77,7 @@ func (l *lines) Read(p []byte) (int, error) {
 
 // One line of output on its way: frame, exec.output, commit, delivery. An operation is a line.
 func BenchmarkChunk(b *testing.B) {
-	for name, open := range map[string]func(*testing.B) store.Ledger{
+	stores := map[string]func(*testing.B) store.Ledger{
 		"nowhere": func(*testing.B) store.Ledger { return nowhere{} },
 		"sqlite": func(b *testing.B) store.Ledger {
 			st, err := nativeledger.Open(filepath.Join(b.TempDir(), "ledger.db"), nativeledger.Options{})
@@ -76,35 +87,39 @@ func BenchmarkChunk(b *testing.B) {
 			b.Cleanup(func() { _ = st.Close(context.Background()) })
 			return st
 		},
-	} {
-		b.Run(name, func(b *testing.B) {
-			ctx := b.Context()
-			st := open(b)
-			writer := ledger.NewWriter(st, ledger.WriterOptions{})
-			defer func() { _ = writer.Close(context.Background()) }()
-			server := &chatty{lines: b.N}
-			client, err := sandbox.New(sandbox.Options{Wire: wireClient(server), Store: st, Ledger: writer, Image: "x"})
-			if err != nil {
-				b.Fatal(err)
-			}
-			h, err := client.Create(ctx, sandbox.CreateOptions{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.SetBytes(int64(len(chattyLine)))
-			b.ReportAllocs()
-			b.ResetTimer()
-			exec, err := h.Exec(ctx, "chat", sandbox.ExecOptions{ResultBytes: 1 << 10})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := io.Copy(io.Discard, exec.Stdout()); err != nil {
-				b.Fatal(err)
-			}
-			if _, err := exec.Wait(); err != nil {
-				b.Fatal(err)
-			}
-		})
+	}
+	for _, size := range []int{80, 4096} {
+		for _, name := range []string{"nowhere", "sqlite"} {
+			b.Run(name+"/"+strconv.Itoa(size), func(b *testing.B) { benchmarkChunk(b, stores[name](b), size) })
+		}
+	}
+}
+
+func benchmarkChunk(b *testing.B, st store.Ledger, size int) {
+	ctx := b.Context()
+	writer := ledger.NewWriter(st, ledger.WriterOptions{})
+	defer func() { _ = writer.Close(context.Background()) }()
+	server := &chatty{lines: b.N, event: eventOf(size)}
+	client, err := sandbox.New(sandbox.Options{Wire: wireClient(server), Store: st, Ledger: writer, Image: "x"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h, err := client.Create(ctx, sandbox.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	b.ResetTimer()
+	exec, err := h.Exec(ctx, "chat", sandbox.ExecOptions{ResultBytes: 1 << 10})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, exec.Stdout()); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := exec.Wait(); err != nil {
+		b.Fatal(err)
 	}
 }
 

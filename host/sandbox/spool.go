@@ -18,7 +18,8 @@ type spool struct {
 	mu       sync.Mutex
 	changed  sync.Cond
 	kept     strings.Builder
-	ahead    []byte // what follows kept and was not read
+	ahead    []byte // what follows kept; up to taken, it was read
+	taken    int
 	read     int    // of kept
 	attached bool   // there is a reader
 	hurry    bool   // nobody may be waited for any more
@@ -43,16 +44,22 @@ func (s *spool) write(text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	for s.attached && !s.hurry && !s.gap && len(s.ahead) > 0 && len(s.ahead)+len(text) > window {
+	for s.attached && !s.hurry && !s.gap && s.unread() > 0 && s.unread()+len(text) > window {
 		s.changed.Wait()
 	}
-	if !s.attached || s.gap || s.hurry && len(s.ahead)+len(text) > window {
+	if !s.attached || s.gap || s.hurry && s.unread()+len(text) > window {
 		s.gap = true
 		return
+	}
+	if len(s.ahead)+len(text) > cap(s.ahead) && s.taken >= s.unread() {
+		s.ahead = s.ahead[:copy(s.ahead, s.ahead[s.taken:])]
+		s.taken = 0
 	}
 	s.ahead = append(s.ahead, text...)
 	s.changed.Broadcast()
 }
+
+func (s *spool) unread() int { return len(s.ahead) - s.taken }
 
 // keep keeps what fits of the text for the result, whole characters only, and returns the rest.
 func (s *spool) keep(text []byte) []byte {
@@ -129,9 +136,9 @@ func (r *spoolReader) Read(p []byte) (int, error) {
 			n := copy(p, r.kept.String()[r.read:])
 			r.read += n
 			return n, nil
-		case len(r.ahead) > 0:
-			n := copy(p, r.ahead)
-			r.ahead = r.ahead[n:]
+		case r.taken < len(r.ahead):
+			n := copy(p, r.ahead[r.taken:])
+			r.taken += n
 			r.changed.Broadcast()
 			return n, nil
 		case r.gap:
@@ -154,6 +161,6 @@ func (r *spoolReader) Close() error {
 func (s *spool) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attached, s.gap, s.ahead = false, true, nil
+	s.attached, s.gap, s.ahead, s.taken = false, true, nil, 0
 	s.changed.Broadcast()
 }
