@@ -87,6 +87,7 @@ type Client struct {
 	sockets *http.Client
 	owned   []*http.Transport // those that Close may drain
 
+	silence   silence
 	endpoints endpointCache
 	resolving singleflight.Group
 }

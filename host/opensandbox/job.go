@@ -203,6 +203,9 @@ func (j *Job) outage(err error) error {
 	if since.IsZero() {
 		*since = time.Now()
 	}
+	if j.execd.c.silence.expected(j.execd.sandboxID) {
+		*since = time.Now()
+	}
 	if time.Since(*since) > patience {
 		return j.lost(err)
 	}

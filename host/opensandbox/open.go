@@ -41,7 +41,7 @@ func (c *Client) openStream(
 		status: resp.StatusCode,
 		header: resp.Header,
 		body:   resp.Body,
-		idle:   newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life"),
+		idle:   newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life").unless(func() bool { return c.silence.expected(call.to.sandboxID) }),
 		cause:  func() error { return context.Cause(ctx) },
 	}, nil
 }
@@ -53,6 +53,7 @@ type watchdog struct {
 	mu      sync.Mutex
 	limit   time.Duration
 	running bool
+	excused func() bool // when it waits once more; may be nil
 }
 
 // newWatchdog returns one that is stopped. Without a limit it never bites.
@@ -64,10 +65,21 @@ func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc, what strin
 	w.timer = time.AfterFunc(limit, func() {
 		w.mu.Lock()
 		limit := w.limit
+		if w.running && w.excused != nil && w.excused() {
+			w.timer.Reset(limit)
+			w.mu.Unlock()
+			return
+		}
 		w.mu.Unlock()
 		cancel(fmt.Errorf("%w: %s for %s", ErrTimeout, what, limit))
 	})
 	w.timer.Stop()
+	return w
+}
+
+// unless lets it wait as long as something excuses the silence. It is called before the first start.
+func (w *watchdog) unless(excused func() bool) *watchdog {
+	w.excused = excused
 	return w
 }
 

@@ -94,6 +94,9 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 	handle := c.newHandle(l, id, stream, release)
 	handle.lifetime = c.opts.Lifetime
 	handle.paused, handle.bound.loaded, handle.policed = paused, false, true
+	if paused {
+		handle.execd.ExpectSilence(true)
+	}
 	return handle, nil
 }
 

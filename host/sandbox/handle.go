@@ -157,6 +157,7 @@ func (h *Handle) Detach(ctx context.Context) error {
 			within(ended, execGrace)
 			h.closeErr = h.fail("detaching", context.Cause(ctx))
 		}
+		h.execd.ExpectSilence(false)
 		h.keeping.Wait()
 		h.endSessions(context.WithoutCancel(ctx))
 		h.bound.end()
@@ -214,6 +215,7 @@ func (h *Handle) close(ctx context.Context) error {
 	} else if clearErr != nil {
 		h.log.Debug("the sandbox's credentials ended with it", "err", clearErr)
 	}
+	h.execd.ExpectSilence(false)
 	within(ended, closeTimeout) // the streams of what still ran break now
 
 	h.keeping.Wait()

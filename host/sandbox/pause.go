@@ -17,8 +17,9 @@ const (
 // Pause freezes the sandbox's processes, waits until they are, and records it. Until [Handle.Unpause],
 // execs and files are ErrPaused; Close and renewing go on working, and so does Checkpoint where the
 // server can. A command that runs
-// meanwhile stands still, and the stream of its output may be lost; run it with ExecOptions.Background
-// when it must not.
+// meanwhile stands still, and goes on without loss: this client bears with its silence. A server or a
+// proxy may cut its connection all the same, and so does another process that pauses the sandbox;
+// ExecOptions.Background outlives that.
 func (h *Handle) Pause(ctx context.Context) error {
 	err := h.drives()
 	if err == nil {
@@ -27,7 +28,9 @@ func (h *Handle) Pause(ctx context.Context) error {
 	if err != nil {
 		return h.fail(opPause, err)
 	}
+	h.execd.ExpectSilence(true)
 	if err := h.c.wire.PauseSandbox(ctx, h.id); err != nil {
+		h.execd.ExpectSilence(false)
 		return h.fail(opPause, err)
 	}
 	h.setPaused(true)
@@ -55,6 +58,7 @@ func (h *Handle) Unpause(ctx context.Context) error {
 		return h.fail(opUnpause, err)
 	}
 	h.setPaused(false)
+	h.execd.ExpectSilence(false)
 	if err := h.append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxResumed}); err != nil {
 		return h.fail(opUnpause, err)
 	}

@@ -20,12 +20,12 @@ type spool struct {
 	kept     strings.Builder
 	ahead    []byte // what follows kept; up to taken, it was read
 	taken    int
-	read     int    // of kept
-	attached bool   // there is a reader
-	hurry    bool   // nobody may be waited for any more
-	cut      bool   // the result has not all
-	lost     bool   // something in the middle never came
-	gap      bool   // the reader can't have all
+	read     int  // of kept
+	attached bool // there is a reader
+	hurry    bool // nobody may be waited for any more
+	cut      bool // the result has not all
+	lost     bool // something in the middle never came
+	gap      bool // the reader can't have all
 	done     bool
 	err      error // of the end
 }
