@@ -23,4 +23,5 @@ fi
 go version
 go mod download
 scripts/official-clients.sh
+scripts/openbao.sh
 echo "wabt $(wat2wasm --version), sqlite $(sqlite3 --version | cut -d' ' -f1), $(uname -sr)"

@@ -57,6 +57,7 @@ func layers() []layer {
 		{path: "internal/benchratio", stdOnly: true},
 		{path: "internal/house"},
 		{path: "internal/nativebroker", imports: []string{"host/credential"}},
+		{path: "internal/baotest"},
 		{path: "internal/nativeledger", imports: []string{"host/store"}},
 		{path: "internal/officialclients", imports: []string{"host/engine"}},
 		{path: "internal/pgtest"},

@@ -108,7 +108,10 @@ func (k *keeper) session(q question, l lease, doing string) (alineo.Secret, erro
 	if err != nil {
 		return 0, err
 	}
-	if reply.Status != statusOK {
+	switch {
+	case reply.Status == statusBad && q.token == 0:
+		return 0, fail(abi.CodeDenied, doing+": the Vault at "+k.address+" does not take the role_id, or the secret in \""+k.SecretID+"\": "+complaints(reply))
+	case reply.Status != statusOK:
 		return 0, k.refusal(reply, doing)
 	}
 	var doc authDoc
