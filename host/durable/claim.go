@@ -100,7 +100,7 @@ func (r *Runs) takeOver(ctx context.Context, runID string, force bool) error {
 		return err
 	}
 	d := r.newDriver(run, epoch, lock)
-	if deref2(run.CancelRequested) {
+	if isTrue(run.CancelRequested) {
 		d.cancel(errCanceled)
 	}
 	return r.begin(d, func(ctx context.Context) { d.takeOver(ctx) })
@@ -181,4 +181,4 @@ func (r *Runs) quiesce(ctx context.Context, runID string) error {
 	return fmt.Errorf("the log of run %q goes on growing: %w", runID, ErrDriven)
 }
 
-func deref2(b *bool) bool { return b != nil && *b }
+func isTrue(b *bool) bool { return b != nil && *b }

@@ -238,7 +238,7 @@ func (d *driver) watch(ctx context.Context) {
 			d.r.log.Debug("watching a run", "run", d.run.ID, "err", err)
 		case !found, run.Status.Terminal(), epochOf(run) > d.epoch:
 			d.cancel(ErrSuperseded)
-		case deref2(run.CancelRequested):
+		case isTrue(run.CancelRequested):
 			d.cancel(errCanceled)
 		}
 		if time.Since(alive) > keepAlive {
@@ -265,6 +265,13 @@ func (d *driver) conclude(code int, err error) {
 	var ended Ended
 	whole := false
 	var fault *failure
+	if d.r.opts.Keep == KeepNothing && cause != nil {
+		// Nobody else could go on with it.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), destroyWithin)
+		defer cancel()
+		cause = errCanceled
+	}
 	switch {
 	case errors.Is(err, ErrSuperseded), errors.Is(cause, ErrSuperseded):
 		d.r.log.Info("another driver has the run", "run", d.run.ID, "epoch", d.epoch)

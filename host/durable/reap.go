@@ -106,7 +106,7 @@ func (r *Runs) reapAll(ctx context.Context, s *Sweep, status store.RunStatus) er
 			workers.Go(func() {
 				for run := range work {
 					expired := page.Now-run.Since >= ttl.Milliseconds()
-					if status == store.RunInterrupted && !expired && !deref2(run.CancelRequested) {
+					if status == store.RunInterrupted && !expired && !isTrue(run.CancelRequested) {
 						continue // a human is waited for
 					}
 					s.add(r.reap(ctx, s, run, expired, page.Now-ttl.Milliseconds()))
@@ -129,7 +129,7 @@ func (r *Runs) reapAll(ctx context.Context, s *Sweep, status store.RunStatus) er
 // reap looks after one run.
 func (r *Runs) reap(ctx context.Context, s *Sweep, listed store.ReclaimableRun, expired bool, cutoff int64) Reaped {
 	run := Reaped{RunID: listed.ID}
-	canceled := deref2(listed.CancelRequested)
+	canceled := isTrue(listed.CancelRequested)
 	exit, err := r.probe(ctx, s, listed.Run)
 	gone := errors.Is(err, ErrGone)
 	switch {

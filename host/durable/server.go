@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"strconv"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -20,6 +22,8 @@ const (
 	// followFor is after how long the sandbox ends a command whose lines are followed: when the host that
 	// followed it was killed, nobody else does. A reader that is still there follows anew.
 	followFor = 5 * time.Minute
+	// lifetimeLabel says in a sandbox's metadata how long it lives from each sign of life on, in seconds.
+	lifetimeLabel = "alineo-host/lifetime"
 	// resumeWithin is how long a paused sandbox may take to run again.
 	resumeWithin = time.Minute
 )
@@ -47,6 +51,14 @@ func (s *Server) Create(ctx context.Context, spec Spec) (string, error) {
 	if opts.Lifetime == 0 {
 		opts.Lifetime = s.lifetime
 	}
+	if opts.Lifetime > 0 {
+		// Whoever drives a run there must know what to prolong its life by.
+		opts.Metadata = maps.Clone(opts.Metadata)
+		if opts.Metadata == nil {
+			opts.Metadata = map[string]string{}
+		}
+		opts.Metadata[lifetimeLabel] = strconv.FormatInt(int64(opts.Lifetime/time.Second), 10)
+	}
 	handle, err := s.client.Create(ctx, opts)
 	if err != nil {
 		return "", err
@@ -72,7 +84,15 @@ func (s *Server) Open(ctx context.Context, id string) (Machine, error) {
 	case box.Status.State != opensandbox.StateRunning:
 		return nil, fmt.Errorf("opening sandbox %s: %w: it is %s", id, ErrGone, box.Status.State)
 	}
-	return &serverMachine{id: id, wire: s.wire, execd: s.wire.Execd(id), lifetime: s.lifetime}, nil
+	m := &serverMachine{id: id, wire: s.wire, execd: s.wire.Execd(id)}
+	if text := box.Metadata[lifetimeLabel]; text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || seconds <= 0 {
+			return nil, fmt.Errorf("opening sandbox %s: its label %s is %q, not a number of seconds", id, lifetimeLabel, text)
+		}
+		m.lifetime = time.Duration(seconds) * time.Second
+	}
+	return m, nil
 }
 
 func (s *Server) wake(ctx context.Context, id string) (*opensandbox.Sandbox, error) {

@@ -72,7 +72,7 @@ func (r *Runs) Start(ctx context.Context, opts StartOptions) (store.Run, error) 
 	if err != nil {
 		return fail(err)
 	}
-	d, err := r.create0(ctx, lock, key, opts)
+	d, err := r.record(ctx, lock, key, opts)
 	if err != nil {
 		lock.release()
 		return fail(err)
@@ -83,8 +83,8 @@ func (r *Runs) Start(ctx context.Context, opts StartOptions) (store.Run, error) 
 	return d.run, nil
 }
 
-// create0 records and claims a run.
-func (r *Runs) create0(ctx context.Context, lock *lease, key string, opts StartOptions) (*driver, error) {
+// record records a run and claims it.
+func (r *Runs) record(ctx context.Context, lock *lease, key string, opts StartOptions) (*driver, error) {
 	fresh := store.NewRun{ID: opts.RunID, ThreadID: opts.ThreadID, SandboxKey: &key}
 	if r.stores.Runs.Features().Secret {
 		fresh.Secret = newSecret()

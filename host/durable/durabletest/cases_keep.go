@@ -65,6 +65,17 @@ func keepCases() []Case {
 				e.Errorf("the store has it: %v", err)
 			}
 		}},
+		{Name: "KP-nothing-close", Rule: "where nothing is kept, a run ends with its host, and its sandbox with it", run: func(e *env) {
+			machines := &countedMachines{Machines: e.site.Machines}
+			r := e.host(func(o *durable.Options) { o.Keep, o.Machines = durable.KeepNothing, machines })
+			_, err := r.Start(e.ctx, durable.StartOptions{RunID: "run-1", ThreadID: "thread", Command: "echo one; sleep 300", Spec: e.spec()})
+			e.must(err)
+			e.outputUntil(e.attach(r, "run-1", 0), "one\n")
+			e.abandon(r)
+			if len(machines.made) != 1 || len(machines.destroyed) != 1 {
+				e.Errorf("%d sandboxes were made and %d destroyed", len(machines.made), len(machines.destroyed))
+			}
+		}},
 		{Name: "KP-nothing-end", Rule: "where nothing is kept, a run that ends is told to its end", run: func(e *env) {
 			r := e.host(func(o *durable.Options) { o.Keep = durable.KeepNothing })
 			_, err := r.Start(e.ctx, durable.StartOptions{RunID: "run-1", ThreadID: "thread", Command: "seq 1 1000", Spec: e.spec()})

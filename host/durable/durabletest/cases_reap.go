@@ -2,8 +2,10 @@ package durabletest
 
 import (
 	"errors"
+	"os"
 	"path"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -199,6 +201,43 @@ func reapCases() []Case {
 			}
 			e.run("run-2") // it names the sandbox's last user
 		}},
+		{Name: "RP-15", Rule: "one sweep settles many runs that were left at once, and a lock that is held keeps only its own", Needs: append(swept, NeedLocks), run: func(e *env) {
+			n := 30
+			if os.Getenv("ALINEO_CHAOS_ROUNDS") != "" {
+				n = 200
+			}
+			run, m := e.planted("run-0", "thread")
+			all := []store.Run{run}
+			for i := 1; i < n; i++ {
+				all = append(all, e.recorded("run-"+itoa(i), "thread", *run.SandboxKey))
+			}
+			for _, run := range all {
+				e.plant(m, run, "seq 1 200")
+			}
+			for _, run := range all {
+				e.awaitExit(e.plantedJournal(m, run), 0)
+			}
+			held, err := e.stores().Locks.TryAcquire(e.ctx, "run-driver:run-7", "somebody", time.Hour)
+			e.must(err)
+			if !held.Acquired {
+				e.fatalf("the lock is not to be had")
+			}
+			before := heap()
+			s, err := e.host().Reap(e.ctx)
+			e.must(err)
+			if s.Considered != n || s.Outcomes[durable.OutcomeFinalized] != n-1 || s.Outcomes[durable.OutcomeNotClaim] != 1 {
+				e.Errorf("the sweep did %v", s.Outcomes)
+			}
+			// The logs have about as many bytes as events; what stays is the report.
+			if grown := heap() - before; grown > 64<<20 {
+				e.Errorf("the sweep took %d bytes", grown)
+			}
+			page, err := e.stores().Log.Read(e.ctx, "run-"+itoa(n-1), store.LogReadOptions{})
+			e.must(err)
+			if page.Tail != 201 || !page.Closed {
+				e.Errorf("a log has %d events", page.Tail)
+			}
+		}},
 		{Name: "RP-14", Rule: "a sandbox that no run uses goes when its time is up, and only then", Needs: append(swept, NeedList, NeedCount), run: func(e *env) {
 			r := e.host()
 			used := e.start(r, "run-1", "used", "sleep 300")
@@ -218,6 +257,14 @@ func reapCases() []Case {
 			e.must(err)
 		}},
 	}
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
 
 // pruned is a sandbox with an empty directory of journals.

@@ -112,6 +112,20 @@ func runCases() []Case {
 			}
 			e.wantStatus(e.ended("run-1"), store.RunCompleted)
 		}},
+		{Name: "RUN-outcome", Rule: "an append whose answer is lost is neither lost nor made twice", run: func(e *env) {
+			forgetful := &forgetfulLog{}
+			r := e.host(func(o *durable.Options) {
+				forgetful.RunLog = o.Stores.Log
+				o.Stores.Log = forgetful
+			})
+			e.start(r, "run-1", "thread", "i=1; while [ $i -le 30 ]; do echo line $i; i=$((i+1)); sleep 0.02; done")
+			out, last := e.outputOf(r)
+			e.wantText("the output", out, lines(1, 30))
+			e.wantText("the last event", last.Kind, durable.EventEnded)
+			if forgetful.lost.Load() < 2 {
+				e.Errorf("only %d answers were lost", forgetful.lost.Load())
+			}
+		}},
 		{Name: "RUN-cancel", Rule: "a cancel from any host ends the run, its command and its sandbox", Needs: []Need{NeedSharing}, run: func(e *env) {
 			r := e.host()
 			run := e.start(r, "run-1", "thread", "echo one; sleep 300")

@@ -3,7 +3,9 @@ package durabletest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/durable"
@@ -40,6 +42,25 @@ func (g *gatedRuns) PatchIf(ctx context.Context, id string, epoch uint64, patch 
 		}
 	}
 	return g.Runs.PatchIf(context.WithoutCancel(ctx), id, epoch, patch)
+}
+
+// forgetfulLog appends, and every other time doesn't say so; every third time it doesn't append.
+type forgetfulLog struct {
+	store.RunLog
+	calls, lost atomic.Int64
+}
+
+func (f *forgetfulLog) Append(ctx context.Context, batch store.LogAppend) (uint64, error) {
+	n := f.calls.Add(1)
+	if n%3 == 0 {
+		return 0, fmt.Errorf("%w: for the test", store.ErrUnavailable)
+	}
+	tail, err := f.RunLog.Append(ctx, batch)
+	if err == nil && n%2 == 0 {
+		f.lost.Add(1)
+		return 0, fmt.Errorf("%w: for the test", store.ErrUnknownOutcome)
+	}
+	return tail, err
 }
 
 // floorRuns have nothing optional.
