@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -418,11 +419,12 @@ func TestPTYCreateWithTwoAnswers(t *testing.T) {
 func TestPTYCommandRunsOnce(t *testing.T) {
 	t.Parallel()
 	var command string
+	mark := filepath.Join(t.TempDir(), "it's begun")
 	execd := execdAt(t, strings.TrimPrefix(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		command = decodeCommand(t, r)
 		_, _ = io.WriteString(w, `{"session_id":"p1"}`)
 	}).URL, "http://"), opensandbox.Options{})
-	if _, err := execd.CreatePTY(t.Context(), opensandbox.PTYRequest{Command: "echo ran; exit 3"}); err != nil {
+	if _, err := execd.CreatePTY(t.Context(), opensandbox.PTYRequest{Command: "echo ran; exit 3", Mark: mark}); err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range []struct {
@@ -435,7 +437,6 @@ func TestPTYCommandRunsOnce(t *testing.T) {
 			t.Errorf("run %d: %q, %v", try, out, err)
 		}
 	}
-	mark := strings.Fields(command)[1]
 	if err := os.Remove(mark); err != nil {
 		t.Errorf("no mark: %v", err)
 	}
