@@ -34,3 +34,61 @@ func (h *Host) Broker(ctx context.Context) (credential.Broker, error) {
 	h.broker = adapter.NewBroker(p.plugin)
 	return h.broker, nil
 }
+
+// lateBroker is the broker that [credentials] names, loaded when it is first used: most sandboxes have no
+// credentials.
+type lateBroker struct{ h *Host }
+
+var _ credential.Broker = lateBroker{}
+
+// Features says that values may be found by reference; Resolve knows whether they are.
+func (lateBroker) Features() credential.Features { return credential.Features{Resolve: true} }
+
+// Set binds a value.
+func (l lateBroker) Set(ctx context.Context, sandbox credential.Sandbox, name string, value credential.Secret, binding credential.Binding) error {
+	b, err := l.h.Broker(ctx)
+	if err != nil {
+		return err
+	}
+	return b.Set(ctx, sandbox, name, value, binding)
+}
+
+// Patch changes what is bound.
+func (l lateBroker) Patch(ctx context.Context, sandbox credential.Sandbox, name string, change credential.Change) error {
+	b, err := l.h.Broker(ctx)
+	if err != nil {
+		return err
+	}
+	return b.Patch(ctx, sandbox, name, change)
+}
+
+// Remove unbinds.
+func (l lateBroker) Remove(ctx context.Context, sandbox credential.Sandbox, name string) error {
+	b, err := l.h.Broker(ctx)
+	if err != nil {
+		return err
+	}
+	return b.Remove(ctx, sandbox, name)
+}
+
+// ListBindings returns what is bound.
+func (l lateBroker) ListBindings(ctx context.Context, sandbox credential.Sandbox) ([]credential.Bound, error) {
+	b, err := l.h.Broker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.ListBindings(ctx, sandbox)
+}
+
+// Resolve finds a value. A broker that finds none knows none, and others may be asked.
+func (l lateBroker) Resolve(ctx context.Context, name string, source credential.Source) (credential.Resolved, error) {
+	b, err := l.h.Broker(ctx)
+	switch {
+	case errors.Is(err, ErrNoBroker):
+	case err != nil:
+		return credential.Resolved{}, err
+	case b.Features().Resolve:
+		return b.Resolve(ctx, name, source)
+	}
+	return credential.Resolved{}, fmt.Errorf("resolving credential %q: no broker finds values: %w", name, credential.ErrNotFound)
+}
