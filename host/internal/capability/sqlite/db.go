@@ -92,7 +92,10 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 	}
 	reply, failure := p.run()
 	returned = true
-	if p.moved || failure != nil && failure.Message == sentenceCorrupt {
+	switch {
+	case p.moved != "":
+		db.gone(p.moved)
+	case failure != nil && failure.Message == sentenceCorrupt:
 		db.lost() // a good copy may take its place
 	}
 	if was := s.conn.frozen; was != nil && !db.unchanged(was) {
@@ -186,8 +189,7 @@ func (db *DB) connect(ctx context.Context, s *slot, reader bool) (*abi.Error, er
 			db.disconnect(s)
 		} else if sentence := s.conn.moved(); sentence != "" {
 			db.disconnect(s)
-			db.lost()
-			return newError(abi.CodeUnavailable, sentence), errors.New(sentence)
+			return newError(abi.CodeUnavailable, sentence), db.gone(sentence)
 		}
 	}
 	if s.conn != nil {

@@ -19,11 +19,11 @@ type program struct {
 	sources []source
 	reader  capability.RowReader // the running step's batch, when it is one
 
-	byRow      bool // no many-row forms
-	mismatched bool // the failure is a step's own: it did not do what it was expected to
-	grouped    bool // the failure came from one row of a group
-	broken     bool // the connection is not to be used again
-	moved      bool // the connection's file, or its log, is not where it was
+	byRow      bool   // no many-row forms
+	mismatched bool   // the failure is a step's own: it did not do what it was expected to
+	grouped    bool   // the failure came from one row of a group
+	broken     bool   // the connection is not to be used again
+	moved      string // the connection's file, or its log, is not where it was: the sentence that says which
 }
 
 // run makes the whole program happen, or nothing of it.
@@ -66,7 +66,7 @@ func (p *program) attempt(keep bool) (reply *abi.SQLExecReply, failure *abi.Erro
 	// What is committed to a file that nobody can find any more is not durable.
 	if failure == nil && keep && !p.exec.ReadOnly {
 		if sentence := c.moved(); sentence != "" {
-			p.moved, p.broken = true, true
+			p.moved, p.broken = sentence, true
 			failure = newError(abi.CodeUnavailable, sentence)
 		}
 	}

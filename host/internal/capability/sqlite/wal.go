@@ -83,3 +83,14 @@ func (c *conn) moved() string {
 	}
 	return ""
 }
+
+// gone is lost for what moved has found. It returns what is the matter with the database from then on,
+// nil when the next program finds it well.
+func (db *DB) gone(sentence string) error {
+	db.lost()
+	if sentence != sentenceLogMoved {
+		return errMoved
+	}
+	db.logger.Warn("the log beside a database file was moved or removed while it was open; what was committed to it is brought into the file", "path", db.path)
+	return nil
+}
