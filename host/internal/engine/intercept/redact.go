@@ -3,6 +3,7 @@ package intercept
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -24,13 +25,15 @@ const Redacted = "[REDACTED]"
 // Redactor finds secrets: as they are, percent-encoded, escaped for JSON or HTML, in hexadecimal, and in
 // base64 at whatever place of a longer text. It doesn't change, and is safe for concurrent use.
 type Redactor struct {
-	forms [][]byte // longest first
-	max   int
+	forms  [][]byte // longest first
+	max    int
+	begins map[uint32][][]byte // by their first four bytes
+	maybe  [1 << 10]uint64     // a bit for each hash of those: most bytes of a stream are told by it
 }
 
 // NewRedactor makes a redactor.
 func NewRedactor(secrets []vault.Value) *Redactor {
-	r := &Redactor{}
+	r := &Redactor{begins: map[uint32][][]byte{}}
 	seen := map[string]bool{}
 	for _, s := range secrets {
 		for _, f := range forms(string(s)) {
@@ -42,8 +45,17 @@ func NewRedactor(secrets []vault.Value) *Redactor {
 		}
 	}
 	slices.SortFunc(r.forms, func(a, b []byte) int { return len(b) - len(a) })
+	for _, f := range r.forms {
+		begin := binary.LittleEndian.Uint32(f)
+		r.begins[begin] = append(r.begins[begin], f)
+		h := hash(begin)
+		r.maybe[h>>6] |= 1 << (h & 63)
+	}
 	return r
 }
+
+// hash is 16 bits of a form's beginning.
+func hash(begin uint32) uint32 { return begin * 2654435761 >> 16 }
 
 // forms are the texts in which a secret may come back.
 func forms(s string) []string {
@@ -105,47 +117,48 @@ func inBase64(s string, shift int, enc *base64.Encoding) string {
 
 // Text returns a header's value without secrets.
 func (r *Redactor) Text(s string) string {
-	for _, f := range r.forms {
-		s = strings.ReplaceAll(s, string(f), Redacted)
+	b := []byte(s)
+	for i := range len(b) - minForm + 1 {
+		for _, f := range r.begins[binary.LittleEndian.Uint32(b[i:])] {
+			if bytes.HasPrefix(b[i:], f) {
+				return r.Text(s[:i] + Redacted + s[i+len(f):])
+			}
+		}
 	}
 	return s
 }
 
-// mask covers the secrets of b, of which everything before from has gone out already, and returns how
-// much of b may go out now: an end that could be the beginning of a secret, by four bytes or more, waits.
+// mask covers the secrets of b, of which everything before from has gone out already, in a copy of the
+// rest, and returns how much of b may go out now: an end that could be the beginning of a secret, by four
+// bytes or more, waits. So it may happen that the first three bytes of a secret have gone out.
 func (r *Redactor) mask(b, covered []byte, from int) (until int) {
 	until = len(b)
-	for _, f := range r.forms {
-		for at := max(0, from-len(f)+1); ; {
-			i := bytes.Index(b[at:], f)
-			if i < 0 {
-				break
-			}
-			at += i
-			for j := max(at, from); j < at+len(f); j++ {
-				covered[j-from] = '*'
-			}
-			at++
+	first := max(0, from-r.max+1)
+	if len(b)-first < minForm || r.max == 0 {
+		return until
+	}
+	var begin uint32
+	for _, c := range b[first : first+minForm-1] {
+		begin = begin>>8 | uint32(c)<<24
+	}
+	for k, next := range b[first+minForm-1:] {
+		begin = begin>>8 | uint32(next)<<24
+		if h := hash(begin); r.maybe[h>>6&1023]&(1<<(h&63)) == 0 {
+			continue
 		}
-		until = min(until, r.waits(b, f, from))
+		i := first + k
+		for _, f := range r.begins[begin] {
+			switch rest := b[i:]; {
+			case bytes.HasPrefix(rest, f):
+				for j := max(i, from); j < i+len(f); j++ {
+					covered[j-from] = '*'
+				}
+			case bytes.HasPrefix(f, rest):
+				until = min(until, max(i, from))
+			}
+		}
 	}
 	return until
-}
-
-// waits is where an unfinished f at the end of b begins.
-func (r *Redactor) waits(b, f []byte, from int) int {
-	for at := max(0, len(b)-len(f)+1); at+minForm <= len(b); {
-		i := bytes.Index(b[at:], f[:minForm])
-		if i < 0 {
-			break
-		}
-		at += i
-		if bytes.HasPrefix(f, b[at:]) {
-			return max(at, from) // its first bytes may have gone out, when they were too few to tell
-		}
-		at++
-	}
-	return len(b)
 }
 
 // reader redacts a stream. Every byte of a secret becomes an asterisk, so that lengths stay.
@@ -154,10 +167,11 @@ type reader struct {
 	current func() *Redactor // may change while the stream lasts
 	ended   func()           // called once, at its end
 
-	seen []byte // what came, from some way before what has gone out
-	gone int    // of seen, how much has gone out
-	out  []byte // ready to go out
-	err  error
+	seen  []byte // what came, from some way before what has gone out
+	gone  int    // of seen, how much has gone out
+	cover []byte // the rest of seen, with secrets covered
+	out   []byte // of cover, what is ready to go out
+	err   error
 }
 
 // newReader makes a reader of a body.
@@ -166,7 +180,7 @@ func newReader(from io.ReadCloser, current func() *Redactor, ended func()) *read
 }
 
 // readSize is how much is asked for at once.
-const readSize = 16 << 10
+const readSize = 32 << 10
 
 func (r *reader) Read(p []byte) (int, error) {
 	for len(r.out) == 0 {
@@ -188,15 +202,15 @@ func (r *reader) fill() {
 		r.gone = keep
 	}
 	old := len(r.seen)
-	r.seen = append(r.seen, make([]byte, readSize)...)
-	n, err := r.from.Read(r.seen[old:])
+	r.seen = slices.Grow(r.seen, readSize)
+	n, err := r.from.Read(r.seen[old : old+readSize])
 	r.seen = r.seen[:old+n]
-	covered := append([]byte(nil), r.seen[r.gone:]...)
-	until := red.mask(r.seen, covered, r.gone)
+	r.cover = append(r.cover[:0], r.seen[r.gone:]...)
+	until := red.mask(r.seen, r.cover, r.gone)
 	if err != nil {
 		until = len(r.seen)
 	}
-	r.out = covered[:until-r.gone]
+	r.out = r.cover[:until-r.gone]
 	r.gone = until
 	if r.err = err; err != nil && r.ended != nil {
 		r.ended()
