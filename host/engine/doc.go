@@ -21,6 +21,10 @@
 // of us inside. Both are this program, started again; hence Init. A program
 // that can't call Init names another that does in Options.InitPath.
 //
+// From the second sandbox on an engine keeps one that has begun: a shim and an
+// init that wait in their namespaces. It ends with the engine, however that
+// ends, and after five minutes in which nobody wants it.
+//
 // # One data directory, many processes
 //
 // The first process that opens a data directory serves it, on a unix socket

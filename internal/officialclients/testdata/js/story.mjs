@@ -373,6 +373,23 @@ await step("network policy at work", async () => {
   }
 }, !address && "this machine has no address but loopback");
 
+await step("a named volume", async () => {
+  const make = (pvc) => Sandbox.create({
+    connectionConfig, image: "host",
+    volumes: [{ name: "kept", pvc: { claimName: "js-kept", ...pvc }, mountPath: "/kept" }],
+  });
+  await refused(() => make({ createIfNotExists: false }), 400, "VOLUME::PVC_NOT_FOUND");
+  const one = await make({ deleteOnSandboxTermination: true });
+  const two = await make({ createIfNotExists: false });
+  await one.commands.run("echo between > /kept/f");
+  assert.equal((await two.commands.run("cat /kept/f")).logs.stdout[0].text, "between");
+  for (const box of [two, one]) {
+    await box.kill();
+    await box.close();
+  }
+  await refused(() => make({ createIfNotExists: false }), 400, "VOLUME::PVC_NOT_FOUND");
+});
+
 await step("errors", async () => {
   const nobody = "00000000-0000-4000-8000-000000000000";
   const e = await refused(() => manager.getSandboxInfo(nobody), 404, "DOCKER::SANDBOX_NOT_FOUND");

@@ -33,6 +33,7 @@ from opensandbox.models.sandboxes import (
     Host,
     NetworkPolicy,
     NetworkRule,
+    PVC,
     SandboxFilter,
     SnapshotFilter,
     Volume,
@@ -481,6 +482,21 @@ def _():
     for info in manager.list_sandbox_infos(pooled).sandbox_infos:  # what is idle stays
         manager.kill_sandbox(info.id)
     same(manager.list_sandbox_infos(pooled).sandbox_infos, [])
+
+
+@step("a named volume")
+def _():
+    def volumes(**more):
+        return [Volume(name="kept", pvc=PVC(claim_name="python-kept", **more), mount_path="/kept")]
+
+    refused(400, "VOLUME::PVC_NOT_FOUND", SandboxSync.create, "host", connection_config=config, volumes=volumes(create_if_not_exists=False))
+    one = SandboxSync.create("host", connection_config=config, volumes=volumes(delete_on_sandbox_termination=True))
+    two = SandboxSync.create("host", connection_config=config, volumes=volumes(create_if_not_exists=False))
+    one.commands.run("echo between > /kept/f")
+    assert two.commands.run("cat /kept/f").text == "between", "what the other sandbox wrote"
+    two.kill()
+    one.kill()
+    refused(400, "VOLUME::PVC_NOT_FOUND", SandboxSync.create, "host", connection_config=config, volumes=volumes(create_if_not_exists=False))
 
 
 @step("errors")
