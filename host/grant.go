@@ -37,7 +37,9 @@ func (h *Host) secrets(grant config.Grant) map[string]capability.SecretReader {
 			if err != nil {
 				return credential.Secret{}, err
 			}
-			return credential.NewSecret(secret.Reveal()), nil
+			value := credential.NewSecret(secret.Reveal())
+			h.redactor.Add(value) // it may be another one than when the host was opened
+			return value, nil
 		}
 	}
 	return readers

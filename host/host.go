@@ -47,6 +47,10 @@ type Host struct {
 	runtime *plugin.Runtime // nil when the store is the embedder's
 	store   store.Ledger
 	writer  *ledger.Writer
+	// redactor knows the configuration's secrets and what is bound, and takes them out of whatever is
+	// written.
+	redactor *credential.Redactor
+	resolve  credential.Resolver // the embedder's; may be nil
 
 	transport http.RoundTripper
 	tracers   trace.TracerProvider // nil: nobody wants spans
@@ -83,14 +87,24 @@ func WithTransport(rt http.RoundTripper) Option { return func(h *Host) { h.trans
 // [telemetry] says. They carry no commands, output or secrets. The embedder shuts it down.
 func WithTracerProvider(tp trace.TracerProvider) Option { return func(h *Host) { h.tracers = tp } }
 
+// WithCredentialResolver asks for the values of credentials that have to be bound again and that the host
+// can't get by itself.
+func WithCredentialResolver(resolve credential.Resolver) Option {
+	return func(h *Host) { h.resolve = resolve }
+}
+
 // Open loads what cfg names. What it returns is ready; the caller must Close it.
 func Open(ctx context.Context, cfg *config.Config, opts ...Option) (*Host, error) {
-	h := &Host{cfg: cfg}
+	h := &Host{cfg: cfg, redactor: credential.NewRedactor()}
 	for _, opt := range opts {
 		opt(h)
 	}
 	if h.log == nil {
 		h.log = newLogger(cfg.Log)
+	}
+	h.log = h.redactor.Logger(h.log)
+	for _, secret := range cfg.EachSecret() {
+		h.redactor.Add(credential.NewSecret(secret.Reveal()))
 	}
 	if err := h.openTelemetry(ctx); err != nil {
 		return nil, err
@@ -104,7 +118,9 @@ func Open(ctx context.Context, cfg *config.Config, opts ...Option) (*Host, error
 		}
 		h.store = st
 	}
-	h.writer = ledger.NewWriter(h.store, ledger.WriterOptions{Logger: h.log.Named("ledger"), TracerProvider: h.tracers})
+	h.writer = ledger.NewWriter(h.store, ledger.WriterOptions{
+		Logger: h.log.Named("ledger"), TracerProvider: h.tracers, Redactor: h.redactor, KeepSecrets: !cfg.Ledger.Redact,
+	})
 	return h, nil
 }
 

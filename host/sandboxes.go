@@ -105,6 +105,6 @@ func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, error) {
 		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
 		MaxConcurrency: h.cfg.Sandbox.MaxConcurrency, DigestKey: key,
 		Image: h.cfg.Sandbox.Image, Lifetime: time.Duration(h.cfg.Sandbox.Timeout),
-		KeepAlive: h.cfg.Sandbox.KeepAlive,
+		KeepAlive: h.cfg.Sandbox.KeepAlive, ResolveCredential: h.resolve,
 	})
 }

@@ -47,6 +47,8 @@ type Sandbox struct {
 type Ledger struct {
 	// Plugin is a name under [plugins], or a bundled one.
 	Plugin string `toml:"plugin"`
+	// Redact takes the values of credentials and secrets out of everything that is recorded and shown.
+	Redact bool `toml:"redact"`
 	// DigestKey keys the digests by which resume compares a step's directory and environment with
 	// what was recorded; unset: digests are not keyed.
 	DigestKey Secret `toml:"digest_key"`

@@ -7,7 +7,7 @@ import "time"
 func Default() *Config {
 	c := &Config{
 		Sandbox: Sandbox{URL: Embedded, Image: HostImage, KeepAlive: true},
-		Ledger:  Ledger{Plugin: SQLite},
+		Ledger:  Ledger{Plugin: SQLite, Redact: true},
 		Runs: Runs{
 			Keep: KeepEverything, DetachedTTL: Duration(30 * time.Minute), InterruptedTTL: Duration(24 * time.Hour),
 			Lease: Duration(10 * time.Second), SweepEvery: Duration(time.Minute),

@@ -59,7 +59,6 @@ func planned(path toml.Key) (instead string, ok bool) {
 	table := [...]struct{ key, instead string }{
 		{"serve", "the host does not run as a daemon, remove the table"},
 		{"ledger.record", "the whole ledger is recorded, remove the key"},
-		{"ledger.redact", "nothing is redacted, remove the key and keep secrets out of commands and output"},
 	}
 	for _, later := range table {
 		pattern := strings.Split(later.key, ".")
