@@ -25,11 +25,11 @@ func (h *Host) Broker(ctx context.Context) (credential.Broker, error) {
 		return nil, fmt.Errorf("opening the credential broker: %w: name one below [credentials]", ErrNoBroker)
 	}
 	p, err := h.load(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("opening the credential broker: %w", err)
+	if err == nil {
+		err = p.needKind("broker")
 	}
-	if err := p.needKind("broker"); err != nil {
-		return nil, fmt.Errorf("opening the credential broker: %w", err)
+	if err != nil { // so nothing was changed
+		return nil, fmt.Errorf("opening the credential broker: %w: %w", credential.ErrUnavailable, err)
 	}
 	h.broker = adapter.NewBroker(p.plugin)
 	return h.broker, nil

@@ -59,6 +59,7 @@ type Host struct {
 	loading sync.Mutex // of plugins, which takes a while
 	opening sync.Mutex // of client and engine, which takes a while
 
+	given     credential.Broker // the embedder's
 	brokering sync.Mutex        // of broker
 	broker    credential.Broker // nil until it is asked for
 
@@ -86,6 +87,11 @@ func WithTransport(rt http.RoundTripper) Option { return func(h *Host) { h.trans
 // WithTracerProvider sends spans of what the host does to the embedder's own OpenTelemetry, whatever
 // [telemetry] says. They carry no commands, output or secrets. The embedder shuts it down.
 func WithTracerProvider(tp trace.TracerProvider) Option { return func(h *Host) { h.tracers = tp } }
+
+// WithBroker binds credentials with the embedder's own broker, whatever [credentials] says.
+func WithBroker(broker credential.Broker) Option {
+	return func(h *Host) { h.given, h.broker = broker, broker }
+}
 
 // WithCredentialResolver asks for the values of credentials that have to be bound again and that the host
 // can't get by itself.

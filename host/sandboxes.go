@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/config"
-	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/engine"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -96,13 +95,13 @@ func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, error) {
 			return nil, fmt.Errorf("using ledger.digest_key: %w", err)
 		}
 	}
-	var broker credential.Broker
-	if h.cfg.Credentials.Broker != "" {
+	broker := h.given
+	if broker == nil && h.cfg.Credentials.Broker != "" {
 		broker = lateBroker{h}
 	}
 	return sandbox.New(sandbox.Options{
 		Broker: broker,
-		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
+		Wire:   wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
 		MaxConcurrency: h.cfg.Sandbox.MaxConcurrency, DigestKey: key,
 		Image: h.cfg.Sandbox.Image, Lifetime: time.Duration(h.cfg.Sandbox.Timeout),
 		KeepAlive: h.cfg.Sandbox.KeepAlive, ResolveCredential: h.resolve,

@@ -93,7 +93,7 @@ func (r Resolution) Resolve(ctx context.Context, sandboxID, name string, source 
 		switch {
 		case err == nil && found.Value.IsSet():
 			return found, nil
-		case err != nil && !errors.Is(err, ErrNotFound):
+		case err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnsupported):
 			return failed(fmt.Errorf("%s: %w", from, err))
 		}
 	}
