@@ -43,6 +43,9 @@ type Exec struct {
 	Started   json.RawMessage // payload of exec.started
 	Stdout    string          // joined as Kind.AppendText says
 	Stderr    string
+	// Rich is what code told besides text: the payloads of its results and exceptions, in order, the
+	// first 1000.
+	Rich      []json.RawMessage
 	Stdin     []string // what was written to an interactive one, in order
 	ExitCode  int
 	Reason    string // of exec.completed, when it has one
@@ -51,7 +54,10 @@ type Exec struct {
 	EndedAt   int64  // Unix milliseconds, 0 when it did not complete
 }
 
-const maxProblems = 100
+const (
+	maxProblems = 100
+	maxRich     = 1000
+)
 
 // BuildReplay reads a sandbox's history up to a checkpoint. The error is a *NoCheckpointError when
 // there is no such checkpoint. A row that can't be read is skipped and reported, never fatal.
@@ -95,6 +101,7 @@ type builder struct {
 type running struct {
 	exec           *Exec
 	stdout, stderr []byte
+	rich           int64   // bytes of exec.Rich
 	cut            [2]bool // MaxText was reached, of stdout and stderr
 }
 
@@ -199,6 +206,10 @@ func (b *builder) output(e *store.Entry) error {
 		return err
 	}
 	r := b.open[seq]
+	if r != nil && r.exec.Kind == KindCode && (kind == "result" || kind == "error") {
+		b.rich(r, e.Payload)
+		return nil
+	}
 	if r == nil || frame == "" {
 		return nil // output before the start counts for nothing, nor do frames without text
 	}
@@ -211,6 +222,16 @@ func (b *builder) output(e *store.Entry) error {
 		r.exec.Stdin = append(r.exec.Stdin, frame)
 	}
 	return nil
+}
+
+// rich keeps a result or an exception as far as MaxText allows.
+func (b *builder) rich(r *running, payload json.RawMessage) {
+	r.rich += int64(len(payload))
+	if len(r.exec.Rich) == maxRich || b.maxText > 0 && r.rich > b.maxText {
+		r.exec.Truncated = true
+		return
+	}
+	r.exec.Rich = append(r.exec.Rich, payload)
 }
 
 // text appends a frame as far as MaxText allows.

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -58,6 +60,20 @@ func (x *Exec) codeEnding(ctx context.Context, frame *opensandbox.Frame, end *en
 		end.known = true
 		end.blame(ctx)
 	}
+}
+
+// recordedException is the last exception that the ledger has of code.
+func recordedException(recorded *ledger.Exec) *Exception {
+	for _, payload := range slices.Backward(recorded.Rich) {
+		var told struct {
+			Type  string                  `json:"type"`
+			Error *opensandbox.FrameError `json:"error"`
+		}
+		if json.Unmarshal(payload, &told) == nil && told.Type == opensandbox.TypeError && told.Error != nil {
+			return &Exception{told.Error.Name, told.Error.Value, told.Error.Traceback}
+		}
+	}
+	return nil
 }
 
 // CreateCodeContext starts an interpreter for a language, such as python. It is not recorded.

@@ -24,7 +24,7 @@ type Event struct {
 // that is not read, one that is not walked holds the command up; breaking off lets it go on.
 //
 // The last thing that comes is the exec's error, if it has one besides its exit code. A replayed exec
-// tells its whole standard output and then its whole standard error.
+// tells its whole standard output, then its whole standard error, and then the results of code.
 func (x *Exec) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		if x.events == nil {
@@ -70,6 +70,15 @@ func (x *Exec) replayedEvents(recorded *ledger.Exec) {
 	} {
 		if event.Text != "" {
 			x.events <- event
+		}
+	}
+	for _, payload := range recorded.Rich { // fewer than there is room for
+		raw := withoutSeq(payload)
+		var told struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &told) == nil {
+			x.events <- &Event{Type: told.Type, Raw: raw}
 		}
 	}
 	close(x.events)

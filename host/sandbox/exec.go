@@ -38,7 +38,7 @@ type Result struct {
 	Canceled  bool // the context ended, or the handle was closed, before the command
 	Truncated bool // Stdout or Stderr was longer than what is kept
 	Replayed  bool // from the ledger: nothing ran
-	// Exception is what code ended with; ExitCode is 1 then. The ledger's answers don't have it.
+	// Exception is what code ended with; ExitCode is 1 then.
 	Exception *Exception
 }
 
@@ -279,6 +279,7 @@ func (x *Exec) replayed(recorded *ledger.Exec) {
 	x.replayedEvents(recorded)
 	x.result = x.newResult(recorded.ExitCode, "")
 	x.result.Replayed = true
+	x.result.Exception = recordedException(recorded)
 	x.result.TimedOut = recorded.Reason == reasonTimeout
 	x.result.Canceled = recorded.Reason == reasonCanceled
 	x.err = x.verdict()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +237,8 @@ func TestCodeException(t *testing.T) {
 
 {"type":"stdout","text":"before","timestamp":2}
 
+{"type":"result","results":{"text/plain":"42","image/png":"aGk="},"timestamp":3}
+
 {"type":"error","timestamp":3,"error":{"ename":"NameError","evalue":"name 'x' is not defined","traceback":["line 1"]}}
 
 {"type":"execution_complete","execution_time":3,"timestamp":4}
@@ -253,6 +256,23 @@ func TestCodeException(t *testing.T) {
 	}
 	if got := r.payloads(h, store.EventExecCompleted); len(got) != 1 || got[0] != `{"exitCode":1,"seq":1}` {
 		t.Errorf("completed: %s", got)
+	}
+	// The ledger answers with all that code told.
+	r.checkpoint(h, "")
+	resumed := r.resume(h.ID(), sandbox.ResumeOptions{})
+	exec, err = resumed.ExecCode(t.Context(), "x", sandbox.CodeOptions{Context: opensandbox.CodeContext{Language: "python"}, Events: true})
+	must(t, err)
+	var told []string
+	for event, err := range exec.Events() {
+		must(t, err)
+		told = append(told, event.Type)
+		if event.Type == opensandbox.TypeResult && field(t, string(event.Raw), "results").(map[string]any)["image/png"] != "aGk=" {
+			t.Errorf("result %s", event.Raw)
+		}
+	}
+	replayed, err := exec.Wait()
+	if err != nil || !replayed.Replayed || !reflect.DeepEqual(replayed.Exception, result.Exception) || strings.Join(told, " ") != "stdout result error" {
+		t.Errorf("got %+v, %v, told %v", replayed, err, told)
 	}
 }
 
