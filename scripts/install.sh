@@ -24,4 +24,5 @@ go version
 go mod download
 scripts/official-clients.sh
 scripts/openbao.sh
+npm install --prefix bin/assemblyscript --no-audit --no-fund --silent assemblyscript@0.28.20
 echo "wabt $(wat2wasm --version), sqlite $(sqlite3 --version | cut -d' ' -f1), $(uname -sr)"

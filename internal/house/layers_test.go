@@ -62,7 +62,7 @@ func layers() []layer {
 		{path: "internal/officialclients", imports: []string{"host/engine"}},
 		{path: "internal/pgtest"},
 		{path: "internal/sdkgen"},
-		{path: "internal/sdktest", imports: []string{"host"}},
+		{path: "internal/sdktest", imports: []string{"host", "examples"}},
 		{path: "internal/testrun", stdOnly: true},
 	}
 }

@@ -26,6 +26,9 @@ func files(s *schema) map[string]string {
 		"sdk/rust/src/ops.rs":      rustOps(s),
 		"sdk/c/alineo_messages.h":  cHeader(s),
 		"sdk/c/alineo_messages.c":  cSource(s),
+
+		"sdk/assemblyscript/assembly/messages.ts": asMessages(s),
+		"sdk/assemblyscript/assembly/ops.ts":      asOps(s),
 	}
 }
 

@@ -28,6 +28,7 @@ func languages() []language {
 	return []language{
 		{"rust", "sdk-rust.sh", "sdk/rust/vectors/lib.rs", "examples/ledger-memory-rust/src/lib.rs"},
 		{"c", "sdk-c.sh", "sdk/c/vectors/vectors.c", "examples/ledger-jsonl-c/main.c"},
+		{"assemblyscript", "sdk-as.sh", "sdk/assemblyscript/vectors/vectors.ts", ""},
 	}
 }
 
