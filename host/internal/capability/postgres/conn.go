@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -42,8 +43,9 @@ type conn struct {
 	limit string // after that, where the session can't be set up
 
 	statements map[string]*stmt
-	evicted    []string // names of statements that the server may let go of
-	made       int      // statements, for their names
+	lone       map[string]bool // statements without parameters that came once
+	evicted    []string        // names of statements that the server may let go of
+	made       int             // statements, for their names
 	clock      uint64
 
 	// Of the running program; their memory serves the next one.
@@ -157,6 +159,25 @@ func (c *conn) known(sql string) *stmt {
 		st.used = c.clock
 	}
 	return st
+}
+
+// maxLone is how many statements without parameters a connection remembers to have seen.
+const maxLone = 64
+
+// again tells whether a statement without parameters came before: then it is worth being prepared, since
+// the server reads and plans it anew otherwise. Where nothing outlives the transaction it never is.
+func (c *conn) again(sql string) bool {
+	if !c.named {
+		return false
+	}
+	if c.statements[sql] != nil || c.lone[sql] {
+		return true
+	}
+	if c.lone == nil || len(c.lone) >= maxLone {
+		c.lone = make(map[string]bool)
+	}
+	c.lone[strings.Clone(sql)] = true
+	return false
 }
 
 // name is what the next statement is called, empty where it does not outlive the transaction.

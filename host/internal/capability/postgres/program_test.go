@@ -22,12 +22,15 @@ func TestKindsComeBack(t *testing.T) {
 	values := []abi.Value{abi.Int(-7), abi.JSON([]byte(`{"a": "é"}`)), abi.Text("text"), abi.Blob([]byte{0, 1, 255}), abi.Bool(true), abi.Real(1.5)}
 	write(t, db, nil, abi.SQLStep{SQL: "INSERT INTO notes(n, doc, text, raw, yes, x) VALUES ($1, $2, $3, $4, $5, $6)", Params: literals(values...)})
 	write(t, db, nil, abi.SQLStep{SQL: "INSERT INTO notes(n, doc, raw, yes, x) VALUES ($1, $2, $3, $4, $5)", Params: literals(abi.Null, abi.Null, abi.Null, abi.Null, abi.Null)})
+	const lone = "SELECT n, doc, text, raw, yes, x FROM notes ORDER BY id"
 	for round, sql := range []string{
-		"SELECT n, doc, text, raw, yes, x FROM notes ORDER BY id", // without a parameter, as text
+		lone, // without a parameter, as text
+		lone, // prepared by now
+		lone,
 		"SELECT n, doc, text, raw, yes, x FROM notes WHERE id > $1::bigint ORDER BY id",
 	} {
 		var params []abi.Value
-		if round == 1 {
+		if round == 3 {
 			params = append(params, abi.Int(0))
 		}
 		got := ask(t, db, sql, params...)

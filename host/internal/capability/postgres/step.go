@@ -160,7 +160,7 @@ func (p *program) describe(sql string) (*pgconn.StatementDescription, *abi.Error
 // once queues a step without a batch.
 func (p *program) once(i int) *abi.Error {
 	step := &p.exec.Steps[i]
-	if len(step.Params) == 0 {
+	if len(step.Params) == 0 && !p.conn.again(step.SQL) {
 		// Nothing to know beforehand: what it returns comes as text.
 		p.pipe.SendQueryParams(step.SQL, nil, nil, nil, nil)
 		return p.queued(run{step: i, row: -1, count: 1}, len(step.SQL))

@@ -94,7 +94,7 @@ func (db *DB) Exec(ctx context.Context, exec *abi.SQLExec, call *capability.Call
 	returned = true
 	switch {
 	case p.moved != "":
-		db.gone(p.moved)
+		db.report(db.gone(p.moved))
 	case failure != nil && failure.Message == sentenceCorrupt:
 		db.lost() // a good copy may take its place
 	}
