@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the guests that tests run: testdata/guests/NAME/main.go, and the wrong ledger, into NAME.wasm
+# Builds the guests that tests run: testdata/guests/NAME/main.go, and the wrong plugins, into NAME.wasm
 # in the same folder (GUEST_BUILD is the command), and each .wat into the .wasm beside it.
 set -eu
-for main in $(find . -path '*/testdata/guests/*/main.go' | sort) ./plugins/internal/wrongledger/main.go; do
+for main in $(find . -path '*/testdata/guests/*/main.go' | sort) ./plugins/internal/wrong*/main.go; do
 	dir=${main%/main.go}
 	echo "$dir/${dir##*/}.wasm"
 	sh -c "$GUEST_BUILD -o $dir/${dir##*/}.wasm $dir"

@@ -69,7 +69,8 @@ func resolveRotated(e *env) {
 	if e.bench.Rotate == nil {
 		e.Skipf("not run: nothing can be rotated")
 	}
-	for reference := range e.bench.Values {
+	for reference, first := range e.bench.Values {
+		e.resolves(reference, first)
 		e.must("rotating "+reference, e.bench.Rotate(reference, "rotated-value"))
 		e.resolves(reference, "rotated-value")
 	}

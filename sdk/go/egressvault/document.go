@@ -113,8 +113,8 @@ type named struct {
 }
 
 // read returns the state, nil when there is no vault.
-func read(egress uint64) (*state, error) {
-	reply, err := send(egress, "GET", nil)
+func (v *Vault) read(egress uint64) (*state, error) {
+	reply, err := v.send(egress, "GET", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -29,14 +29,14 @@ const (
 
 // send asks the sidecar, again while it is starting. What it sends may be sent twice: a vault that was
 // made the first time exists the second, and a change that was made has another revision.
-func send(egress uint64, method string, body []abi.HTTPPart) (*abi.HTTPReply, error) {
+func (v *Vault) send(egress uint64, method string, body []abi.HTTPPart) (*abi.HTTPReply, error) {
 	req := abi.HTTPRequest{Endpoint: egress, URL: Path, Method: method, Body: body}
 	if body != nil {
 		req.Headers = []abi.HTTPHeader{alineo.Header("Content-Type", "application/json")}
 	}
 	var reply *abi.HTTPReply
 	var err error
-	for _, wait := range waits() {
+	for _, wait := range v.Waits {
 		if wait > 0 {
 			time.Sleep(wait)
 		}

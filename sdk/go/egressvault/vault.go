@@ -17,27 +17,29 @@ const LiveHeader = "X-Credential-Vault-Live"
 type Vault struct {
 	// Settle is how long to wait after a change, unless the sidecar says that there is no need to.
 	Settle time.Duration
+	// Waits are the pauses before each attempt while a sidecar is starting.
+	Waits []time.Duration
+	// Conflicts is how often a change is tried because somebody else was faster.
+	Conflicts int
 }
 
 var _ alineo.Broker = (*Vault)(nil)
 
 // New returns a Vault that waits as long as sidecars of OpenSandbox need.
-func New() *Vault { return &Vault{Settle: DefaultSettle} }
-
-// waits are the pauses before each attempt while a sidecar is starting.
-func waits() []time.Duration {
-	return []time.Duration{0, 300 * time.Millisecond, 600 * time.Millisecond, 1200 * time.Millisecond, 2400 * time.Millisecond}
+func New() *Vault {
+	const conflicts = 6
+	return &Vault{
+		Settle: DefaultSettle, Conflicts: conflicts,
+		Waits: []time.Duration{0, 300 * time.Millisecond, 600 * time.Millisecond, 1200 * time.Millisecond, 2400 * time.Millisecond},
+	}
 }
-
-// maxConflicts is how often a change is tried again because somebody else was faster.
-const maxConflicts = 6
 
 // SetCredential binds a credential, in the place of one of that name.
 func (v *Vault) SetCredential(req *abi.BrokerSetRequest) error {
 	body := []abi.HTTPPart{alineo.Literal(`{"credentials":[`)}
 	body = append(body, credential(req.Name, req.Value)...)
 	body = append(body, alineo.Literal(`],"bindings":[`+binding(req.Name, &req.Binding)+`]}`))
-	reply, err := send(req.Egress, "POST", body)
+	reply, err := v.send(req.Egress, "POST", body)
 	switch {
 	case err != nil:
 		return err
@@ -96,7 +98,7 @@ func (v *Vault) RemoveCredential(req *abi.BrokerRemoveRequest) error {
 
 // ListBindings says what is bound, as far as the sidecar tells.
 func (v *Vault) ListBindings(req *abi.BrokerListRequest) (*abi.BrokerListReply, error) {
-	st, err := read(req.Egress)
+	st, err := v.read(req.Egress)
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,8 +111,8 @@ func (v *Vault) ListBindings(req *abi.BrokerListRequest) (*abi.BrokerListReply, 
 // change reads the state, forms a mutation of it, and sends that, anew when the vault was changed in
 // between. No mutation is no change.
 func (v *Vault) change(egress uint64, name string, form func(*state) ([]abi.HTTPPart, error)) error {
-	for range maxConflicts {
-		st, err := read(egress)
+	for range v.Conflicts {
+		st, err := v.read(egress)
 		if err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (v *Vault) change(egress uint64, name string, form func(*state) ([]abi.HTTP
 		if err != nil || body == nil {
 			return err
 		}
-		reply, err := send(egress, "PATCH", body)
+		reply, err := v.send(egress, "PATCH", body)
 		if err != nil {
 			return err
 		}
