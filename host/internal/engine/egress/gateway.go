@@ -53,6 +53,8 @@ type Interceptor interface {
 	// Bypassed tells what is worth recording of a connection that is not for it, "" is nothing. name is ""
 	// for one to an address.
 	Bypassed(name string, port uint16) string
+	// Forget lets go of connections that it keeps for later: the policy has changed.
+	Forget()
 }
 
 // DefaultMaxRules is the original's limit.
@@ -156,6 +158,9 @@ func (g *Gateway) change(f func(*Policy) (Policy, error)) (*Policy, error) {
 	}
 	g.policy = &p
 	g.rules.Store(rules)
+	if g.interceptor != nil {
+		g.interceptor.Forget()
+	}
 	return &p, nil
 }
 

@@ -69,7 +69,10 @@ func TestCheck(t *testing.T) {
 }
 
 // taker takes the connections to one name.
-type taker struct{ wants atomic.Bool }
+type taker struct {
+	wants  atomic.Bool
+	forgot atomic.Int64
+}
 
 func (k *taker) Wants(name string, port uint16) bool {
 	return k.wants.Load() && name == "a.test" && port == 443
@@ -79,6 +82,8 @@ func (k *taker) Serve(c net.Conn, name string, _ uint16) {
 	_, _ = io.WriteString(c, "taken over for "+name)
 	_ = c.Close()
 }
+
+func (k *taker) Forget() { k.forgot.Add(1) }
 
 func (k *taker) Bypassed(name string, _ uint16) string { return "bypassed " + name }
 
@@ -151,6 +156,9 @@ func TestIntercept(t *testing.T) {
 	read(connect("a.test", 443), "taken over for a.test")
 	if err := g.SetPolicy(Policy{}); err != nil {
 		t.Fatal(err)
+	}
+	if k.forgot.Load() != 1 {
+		t.Error("connections for later are kept")
 	}
 	if b, err := io.ReadAll(connect("a.test", 443)); err == nil || len(b) > 0 {
 		t.Errorf("against the policy: %q %v", b, err)

@@ -352,6 +352,29 @@ await step("network policy", async () => {
   }
 });
 
+await step("credential vault", async () => {
+  const bound = await Sandbox.create({
+    connectionConfig, image: "host", credentialProxy: { enabled: true },
+    networkPolicy: { egress: [{ action: "allow", target: "api.example.org" }] },
+  });
+  const vault = bound.credentialVault;
+  try {
+    await refused(() => vault.get(), 404);
+    const binding = { name: "api", match: { hosts: ["api.example.org"] }, auth: { type: "bearer", credential: "token" } };
+    const state = await vault.create({ credentials: [{ name: "token", source: { type: "inline", value: "canary" } }], bindings: [binding] });
+    assert.deepEqual([state.revision, state.bindings[0].match.ports, state.bindings[0].auth], [1, [443], { type: "bearer" }]);
+    await refused(() => vault.create({ credentials: [], bindings: [] }), 409);
+    assert.equal((await vault.patch({ bindings: { replace: [{ ...binding, auth: { type: "basic", credential: "token" } }] } })).revision, 2);
+    await refused(() => vault.patch({ credentials: { delete: ["token"] } }), 400);
+    assert.equal((await vault.getCredential("token")).sourceType, "inline");
+    await vault.delete();
+    await refused(() => vault.get(), 404);
+  } finally {
+    await bound.kill();
+    await bound.close();
+  }
+});
+
 // A server on an address of this machine's own is outside for a sandbox.
 const address = Object.values(networkInterfaces()).flat().find((a) => a.family === "IPv4" && !a.internal)?.address;
 await step("network policy at work", async () => {

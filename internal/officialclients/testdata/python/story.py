@@ -30,6 +30,12 @@ from opensandbox.models.filesystem import (
     WriteEntry,
 )
 from opensandbox.models.sandboxes import (
+    Credential,
+    CredentialAuth,
+    CredentialBinding,
+    CredentialMatch,
+    CredentialMutationSet,
+    CredentialProxyConfig,
     Host,
     NetworkPolicy,
     NetworkRule,
@@ -411,6 +417,33 @@ def _():
         refused(400, None, walled.patch_egress_rules, [])
     finally:
         walled.destroy()
+
+
+@step("credential vault")
+def _():
+    bound = SandboxSync.create(
+        "host", connection_config=config, credential_proxy=CredentialProxyConfig(enabled=True),
+        network_policy=NetworkPolicy(default_action="deny", egress=[NetworkRule(action="allow", target="*.example.org")]))
+    vault = bound.credential_vault
+    try:
+        refused(404, None, vault.get)
+        state = vault.create(
+            credentials=[Credential(name="token", source={"type": "inline", "value": "canary"})],
+            bindings=[CredentialBinding(
+                name="api", match=CredentialMatch(hosts=["api.example.org"], paths=["/v1/*"]),
+                auth=CredentialAuth(type="apiKey", name="x-api-key", credential="token"))])
+        same((state.revision, state.credentials[0].source_type, state.bindings[0].auth.name), (1, "inline", "X-Api-Key"))
+        state = vault.patch(expected_revision=1, credentials=CredentialMutationSet(
+            replace=[Credential(name="token", source={"type": "inline", "value": "other"})]))
+        same((state.revision, state.bindings[0].revision), (2, 2))
+        refused(409, None, vault.patch, expected_revision=1)
+        refused(400, None, bound.delete_egress_rules, ["*.example.org"])
+        same([c.name for c in vault.list_credentials()], ["token"])
+        same(vault.get_binding("api").match.hosts, ["api.example.org"])
+        vault.delete()
+        refused(404, None, vault.list_bindings)
+    finally:
+        bound.destroy()
 
 
 @step("code")
