@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/trail"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/vault"
@@ -63,19 +65,46 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, r, http.StatusForbidden, "egress policy does not allow the host")
 		return
 	}
+	enter(r.Context(), p.requests)
+	defer func() { <-p.requests }()
 	x := &exchange{session: s, rules: p.opts.Rules()}
 	x.path, x.query, _ = strings.Cut(r.RequestURI, "?")
 	if err := p.choose(x, r); err != nil {
 		p.refuse(w, r, http.StatusForbidden, err.Error())
 		return
 	}
-	if x.inject != nil {
+	if x.inject != nil && replacer(x.inject, vault.InBody, asIs) != nil {
+		enter(r.Context(), p.bodies)
+		leave := sync.OnceFunc(func() { <-p.bodies })
+		defer leave()
 		if err := substituteBody(x.inject, r); err != nil {
 			p.failed(w, r, err)
 			return
 		}
+		r.Body = sent{r.Body, leave}
 	}
 	p.relay.ServeHTTP(&guarded{ResponseWriter: w, proxy: p}, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+}
+
+// enter waits for room, which the caller gives back. When nobody waits for the answer any more it ends
+// the request.
+func enter(ctx context.Context, room chan struct{}) {
+	select {
+	case room <- struct{}{}:
+	case <-ctx.Done():
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// sent is a body that tells when it isn't needed any more.
+type sent struct {
+	io.ReadCloser
+	then func()
+}
+
+func (s sent) Close() error {
+	s.then()
+	return s.ReadCloser.Close() //nolint:wrapcheck // it stands for it
 }
 
 // hostIs tells whether a request's Host is what the connection goes to.
@@ -100,6 +129,9 @@ func (p *Proxy) choose(x *exchange, r *http.Request) (err error) {
 	if err := checkPath(x.rules, q, x.inject); err != nil {
 		return err
 	}
+	if name := overrides(r.Header); name != "" {
+		return fmt.Errorf("request header %s could make another request of it", name)
+	}
 	if x.path, x.query, err = substituteTarget(x.inject, x.path, x.query); err != nil {
 		return err
 	}
@@ -108,6 +140,18 @@ func (p *Proxy) choose(x *exchange, r *http.Request) (err error) {
 	}
 	p.record(r, trail.Injected, "binding "+strconv.Quote(x.inject.Binding))
 	return nil
+}
+
+// overrides finds a header by which some servers take a request for one with another method or path than
+// those that the binding was chosen by.
+func overrides(h http.Header) string {
+	for name := range h {
+		switch strings.ToLower(strings.ReplaceAll(name, "_", "-")) {
+		case "x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url", "x-original-uri":
+			return name
+		}
+	}
+	return ""
 }
 
 // rewrite makes the request that goes out.

@@ -33,6 +33,17 @@ const (
 	maxIdleUpstream = 32 // connections
 )
 
+// Bounds of what one sandbox makes this process hold: it is outside of the sandbox's limits.
+const (
+	maxRequests   = 256       // at once; more wait
+	maxBodies     = 32        // in which placeholders were looked for and that are being sent; more wait
+	maxStreams    = 64        // of one HTTP/2 connection
+	clientBuffer  = 512 << 10 // bytes of one HTTP/2 connection of the sandbox's, half of that for each stream
+	streamBuffer  = 1 << 20   // bytes of one stream of an upstream's
+	serverBuffer  = 16 << 20  // bytes of all streams of an upstream's connection
+	maxAnswerHead = 256 << 10 // bytes
+)
+
 // Options make a Proxy. Roots alone may be nil.
 type Options struct {
 	Authority *Authority
@@ -57,6 +68,8 @@ type Proxy struct {
 	relay    *httputil.ReverseProxy
 	upstream *http.Transport
 	redact   atomic.Pointer[redaction]
+	requests chan struct{} // holds one for each that is under way
+	bodies   chan struct{} // holds one for each that is read whole
 	closing  sync.Once
 	closed   chan struct{}
 }
@@ -69,7 +82,10 @@ type redaction struct {
 
 // New makes a proxy and starts it.
 func New(opts Options) *Proxy {
-	p := &Proxy{opts: opts, conns: make(chan net.Conn), closed: make(chan struct{})}
+	p := &Proxy{
+		opts: opts, conns: make(chan net.Conn), closed: make(chan struct{}),
+		requests: make(chan struct{}, maxRequests), bodies: make(chan struct{}, maxBodies),
+	}
 	quiet := log.New(io.Discard, "", 0) // faults of peers; what matters is recorded
 	p.upstream = &http.Transport{
 		DialContext:           p.dial,
@@ -81,6 +97,9 @@ func New(opts Options) *Proxy {
 		MaxIdleConnsPerHost:   maxIdleUpstream,
 		IdleConnTimeout:       idleWithin,
 		ExpectContinueTimeout: time.Second,
+
+		MaxResponseHeaderBytes: maxAnswerHead,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: streamBuffer, MaxReceiveBufferPerConnection: serverBuffer},
 	}
 	p.relay = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p.upstream, FlushInterval: -1, ErrorLog: quiet,
@@ -88,6 +107,7 @@ func New(opts Options) *Proxy {
 	}
 	p.server = &http.Server{
 		Handler: http.HandlerFunc(p.handle), ErrorLog: quiet, ReadHeaderTimeout: headWithin, IdleTimeout: idleWithin, MaxHeaderBytes: maxHead,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: clientBuffer, MaxReceiveBufferPerStream: clientBuffer / 2},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, sessionKey{}, sessionOf(c))
 		},

@@ -56,6 +56,8 @@ func TestRawRequests(t *testing.T) {
 		{"empty line first", "\r\nGET /v1/x HTTP/1.1\r\n" + h + "\r\n", "empty line"},
 		{"declared trailers", "POST /v1/x HTTP/1.1\r\n" + h + "Trailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "trailers"},
 		{"long head", "GET /v1/x HTTP/1.1\r\n" + h + "X-A: " + strings.Repeat("a", maxHead) + "\r\n\r\n", "too long"},
+		{"another method", "GET /v1/x HTTP/1.1\r\n" + h + "X-HTTP-Method-Override: DELETE\r\n\r\n", "could make another request of it"},
+		{"another path", "GET /v1/x HTTP/1.1\r\n" + h + "x_original_url: /admin\r\n\r\n", "could make another request of it"},
 		{"dot segments", "GET /v1/../admin HTTP/1.1\r\n" + h + "\r\n", "ambiguous segments"},
 		{"encoded dots", "GET /v1/%2e%2E/admin HTTP/1.1\r\n" + h + "\r\n", "ambiguous segments"},
 		{"encoded slash", "GET /v1/..%2fadmin HTTP/1.1\r\n" + h + "\r\n", "ambiguous segments"},
