@@ -234,7 +234,7 @@ type ReclaimOptions struct {
 // ReclaimableRun is a run that waits, and since when.
 type ReclaimableRun struct {
 	Run
-	Since int64 // DetachedSince, or when it was interrupted; Unix milliseconds
+	Since int64 `json:"since"` // DetachedSince, or when it was interrupted; Unix milliseconds
 }
 
 // ReclaimPage is one page of runs by (Since, ID), the longest waiting first.

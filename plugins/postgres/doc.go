@@ -1,4 +1,5 @@
-// Command postgres is the bundled PostgreSQL ledger, a WebAssembly guest written only with the Go SDK.
+// Command postgres is the bundled PostgreSQL plugin: a ledger, and the stores of durable runs (package
+// runkit). It is a WebAssembly guest written only with the Go SDK.
 //
 // It owns the schema, the migrations and every statement of the ledger; the host owns the connection.
 // The two tables of the reference client, alineo_events and alineo_environments, are exactly the
@@ -15,5 +16,5 @@
 // between calls but the knowledge that the tables are there, so that the host may run several
 // instances of it and discard any.
 //
-// imports: abi, plugins/internal/ledgerkit, sdk/go/alineo.
+// imports: abi, plugins/internal/ledgerkit, plugins/internal/runkit, sdk/go/alineo.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+	"github.com/alineo-labs/alineo-host/plugins/internal/runkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -26,17 +27,20 @@ func init() {
 	l.Environments = ledgerkit.Environments{DB: db, Ensure: l.ensure, Readable: l.readable, SQL: &l.sql.environments}
 	l.Maintenance = ledgerkit.Maintenance{DB: db, SQL: l.maintenanceSQL}
 	l.use(defaultSchema)
+	stores := l.runStores()
 	alineo.Serve(alineo.Plugin{
 		Manifest: abi.Manifest{
-			Name: "postgres", Version: "0.1.0", Kinds: []string{alineo.KindLedger},
+			Name: "postgres", Version: "0.1.0",
 			Capabilities: []abi.Want{{
-				Name: "sql", Resource: string(db), Reason: "the ledger's tables are kept in it",
+				Name: "sql", Resource: string(db), Reason: "the tables of the ledger and of durable runs are kept in it",
 			}},
 			ConfigSchema: `{"type":"object","additionalProperties":false,"properties":{"schema":{"type":"string","minLength":1,"maxLength":63}}}`,
 			State:        abi.StateNone,
 		},
 		Configure: l.configure,
 		Ledger:    l, Maintenance: l,
+		Instances: stores.Instances, Runs: stores.Runs, RunLog: stores.Log, Locks: stores.Locks,
+		Optional: runkit.Optional(),
 	})
 }
 

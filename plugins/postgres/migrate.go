@@ -5,6 +5,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+	"github.com/alineo-labs/alineo-host/plugins/internal/runkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -44,16 +45,26 @@ func (l *ledger) ensure() error {
 	if t.patience.Wait() {
 		return nil
 	}
-	rows, err := ledgerkit.One(db, l.sql.spread)
-	if err == nil && ledgerkit.Affordable(rows.Int) {
-		if err = l.index(version); err == nil {
-			t.version, err = l.version()
-			return err // the next call sees whether that is enough
-		}
-	}
-	if err == nil || ledgerkit.Hindered(err) {
+	err = l.upgrade()
+	if t.version == version && (err == nil || ledgerkit.Hindered(err)) {
 		t.patience.Failed()
 		return nil
+	}
+	return err // the next call sees whether that is enough
+}
+
+// upgrade brings older tables up to date, unless that takes longer than the call has.
+func (l *ledger) upgrade() error {
+	t := &l.tables
+	if t.version < indexed {
+		rows, err := ledgerkit.One(db, l.sql.spread)
+		if err != nil || !ledgerkit.Affordable(rows.Int) {
+			return err
+		}
+	}
+	err := l.renew(t.version)
+	if err == nil {
+		t.version, err = l.version()
 	}
 	return err
 }
@@ -120,9 +131,9 @@ func (l *ledger) create() error {
 	return err
 }
 
-// index brings the tables up to date in one transaction, unless another host has done it. The names that
+// renew brings the tables up to date in one transaction, unless another host has done it. The names that
 // the reference's older generation gave are changed once, when there is nothing yet but what it wrote.
-func (l *ledger) index(from int64) error {
+func (l *ledger) renew(from int64) error {
 	steps := []alineo.Step{
 		alineo.Statement(l.sql.lockMigration), alineo.Statement(l.sql.still, alineo.Int(from)).Expect(1, abi.CodeConflict, faster),
 		alineo.Statement(l.sql.noTimeout), alineo.Statement(l.sql.lockTimeout),
@@ -130,7 +141,13 @@ func (l *ledger) index(from int64) error {
 	if from < renamed {
 		steps = append(steps, alineo.Statement(l.sql.rename))
 	}
-	for _, sql := range l.sql.indexes {
+	if from < indexed {
+		for _, sql := range l.sql.indexes {
+			steps = append(steps, alineo.Statement(sql))
+		}
+	}
+	d := runDialect(l.sql.place)
+	for _, sql := range runkit.Schema(&d) {
 		steps = append(steps, alineo.Statement(sql))
 	}
 	return first(db.Write(append(steps, alineo.Statement(l.sql.setVersion))...))

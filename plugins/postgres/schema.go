@@ -7,7 +7,9 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 const (
 	firstVersion  = 1 // the tables
 	renamed       = 2 // the old names renamed, and indexes
-	schemaVersion = 3 // other indexes
+	indexed       = 3 // other indexes
+	runs          = 4 // the tables of durable runs
+	schemaVersion = runs
 )
 
 // schema makes what is missing, in the schema that stands for {}. The two tables and the index behind

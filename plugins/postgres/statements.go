@@ -10,6 +10,8 @@ import (
 
 // statements are the ledger's, for the tables of one schema.
 type statements struct {
+	place string // stands before the names of tables
+
 	there, baseThere, version, spread, lockMigration string
 	noTimeout, lockTimeout, absent, still            string
 	schemaThere, makeSchema, rename                  string
@@ -47,6 +49,8 @@ func newStatements(schemaName string) statements {
 	lock := strconv.Itoa(int(int32(hash.Sum32())))
 
 	s := statements{
+		place: place,
+
 		there:     `SELECT to_regclass('` + inText + `alineo_host_schema') IS NOT NULL`,
 		baseThere: `SELECT to_regclass('` + inText + `alineo_events') IS NOT NULL`,
 		version:   in(`SELECT version FROM {}alineo_host_schema WHERE id = 1`),

@@ -8,5 +8,7 @@ import (
 func main() {}
 
 func init() {
-	alineo.Serve(sqliteledger.Plugin(sqliteledger.New(sqliteledger.Standard())))
+	ledger := sqliteledger.New(sqliteledger.Standard())
+	stores := ledger.RunStores(sqliteledger.RunStatements)
+	alineo.Serve(sqliteledger.Plugin(ledger, &stores))
 }

@@ -59,3 +59,7 @@ func ErrNewer(version, known int64) error {
 			strconv.FormatInt(known, 10) + "; it was left untouched, use a newer plugin",
 	}
 }
+
+// NoRuns is why there are no tables of durable runs in a database that can be used otherwise.
+const NoRuns = "the database has no tables of durable runs: it is of an older version, and bringing it up to date takes longer than this call has; " +
+	"the log says what to do"

@@ -19,5 +19,7 @@
 // another text for one of the [Statements], or a type that embeds [Ledger] and has one method of its
 // own.
 //
-// imports: abi, plugins/internal/ledgerkit, sdk/go/alineo.
+// The stores of durable runs lie in the same file, see package runkit.
+//
+// imports: abi, plugins/internal/ledgerkit, plugins/internal/runkit, sdk/go/alineo.
 package sqliteledger

@@ -3,6 +3,7 @@ package sqliteledger
 import (
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+	"github.com/alineo-labs/alineo-host/plugins/internal/runkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
 
@@ -40,19 +41,22 @@ type Operations interface {
 	alineo.Maintenance
 }
 
-// Plugin returns the plugin that serves a ledger, which may be a type of the caller's with Ledger in it.
-func Plugin(ledger Operations) alineo.Plugin {
+// Plugin returns the plugin that serves a ledger, which may be a type of the caller's with Ledger in it, and
+// the stores beside it.
+func Plugin(ledger Operations, stores *runkit.Stores) alineo.Plugin {
 	return alineo.Plugin{
 		Manifest: abi.Manifest{
-			Name: "sqlite", Version: "0.1.0", Kinds: []string{alineo.KindLedger},
+			Name: "sqlite", Version: "0.1.0",
 			Capabilities: []abi.Want{{
-				Name: "sql", Resource: string(database), Reason: "the ledger's tables are kept in it",
+				Name: "sql", Resource: string(database), Reason: "the tables of the ledger and of durable runs are kept in it",
 			}},
 			ConfigSchema: `{"type":"object","additionalProperties":false}`,
 			State:        abi.StateNone,
 		},
 		Configure: configure,
 		Ledger:    ledger, Maintenance: ledger,
+		Instances: stores.Instances, Runs: stores.Runs, RunLog: stores.Log, Locks: stores.Locks,
+		Optional: runkit.Optional(),
 	}
 }
 

@@ -46,23 +46,28 @@ func (t *tables) ensure() error {
 	if t.patience.Wait() {
 		return nil
 	}
-	rows, err := ledgerkit.One(database, sqlSpread)
-	if err != nil {
-		return err
-	}
-	if !ledgerkit.Affordable(rows.Int) {
+	err = t.upgrade()
+	if t.version == known && (err == nil || ledgerkit.Hindered(err)) {
 		t.patience.Failed()
 		return nil
 	}
-	err = migrate(known, schemaVersion, upgrade(known))
-	if ledgerkit.Hindered(err) {
-		t.patience.Failed()
-		return nil
+	return err // the next call sees whether that is enough
+}
+
+// upgrade brings an older schema up to date, unless that takes longer than the call has.
+func (t *tables) upgrade() error {
+	known := t.version
+	if known < indexed {
+		rows, err := ledgerkit.One(database, sqlSpread)
+		if err != nil || !ledgerkit.Affordable(rows.Int) {
+			return err
+		}
 	}
+	err := migrate(known, schemaVersion, upgrade(known))
 	if err == nil {
 		t.version, err = version()
 	}
-	return err // the next call sees whether that is enough
+	return err
 }
 
 // readable is ensure for what only reads the reference's tables: where none of ours can be made, those
@@ -98,7 +103,7 @@ func version() (int64, error) {
 // the file was replaced while it was open.
 func (t *tables) checked(reply *abi.SQLExecReply, err error) (*abi.SQLExecReply, error) {
 	var failed *abi.Error
-	if !errors.As(err, &failed) || failed.Code != abi.CodeInvalid || !strings.HasPrefix(failed.Message, "no such table: alineo_") {
+	if !errors.As(err, &failed) || failed.Code != abi.CodeInvalid || !strings.HasPrefix(failed.Message, "no such table: ") {
 		return reply, err
 	}
 	t.ready, t.bare = false, false

@@ -7,7 +7,9 @@ import "github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 const (
 	firstVersion  = 1 // the tables
 	renamed       = 2 // the old names renamed, and indexes
-	schemaVersion = 3 // other indexes
+	indexed       = 3 // other indexes
+	runs          = 4 // the tables of durable runs
+	schemaVersion = runs
 )
 
 // schema makes what is missing. The first three statements are the reference's, word for word
@@ -97,7 +99,10 @@ func upgrade(from int64) []string {
 	if from < renamed {
 		statements = append(statements, ledgerkit.RenameSQL("alineo_events", "alineo_host_segments"))
 	}
-	return append(append(statements, oldIndexes[:]...), indexes[:]...)
+	if from < indexed {
+		statements = append(append(statements, oldIndexes[:]...), indexes[:]...)
+	}
+	return append(statements, runTables()...)
 }
 
 // notOutput is what an index asks first. A query that is to use it has to say the same.

@@ -9,5 +9,5 @@
 // others are a method that answers wrongly in the one situation that its rule is about (append.go,
 // read.go, others.go), which several of them know from what the instance saw before.
 //
-// imports: abi, plugins/internal/ledgerkit, plugins/internal/sqliteledger, sdk/go/alineo.
+// imports: abi, plugins/internal/ledgerkit, plugins/internal/runkit, plugins/internal/sqliteledger, sdk/go/alineo.
 package main

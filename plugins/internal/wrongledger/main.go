@@ -5,6 +5,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
+	"github.com/alineo-labs/alineo-host/plugins/internal/runkit"
 	"github.com/alineo-labs/alineo-host/plugins/internal/sqliteledger"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
 )
@@ -18,6 +19,7 @@ type wrong struct {
 	fault string
 	lacks string
 	memory
+	past runMemory
 }
 
 // memory is what some faults know of the calls before. A right ledger has nothing of the kind.
@@ -45,11 +47,11 @@ func main() {}
 
 func init() {
 	w := &wrong{Ledger: sqliteledger.New(sqliteledger.Standard())}
-	alineo.Serve(w.plugin())
+	alineo.Serve(w.plugin(sqliteledger.RunStatements))
 }
 
-func (w *wrong) plugin() alineo.Plugin {
-	p := sqliteledger.Plugin(w)
+func (w *wrong) plugin(runs func() runkit.Statements) alineo.Plugin {
+	p := sqliteledger.Plugin(w, w.stores(runs))
 	p.Manifest.Name = "wrongledger"
 	p.Manifest.ConfigSchema = `{"type":"object","additionalProperties":false,"properties":{` +
 		`"fault":{"type":"string","description":"the case that must fail"},` +
@@ -85,13 +87,16 @@ func (w *wrong) configure(req *abi.ConfigureRequest) (*abi.ConfigureReply, error
 		loose.Advance = replaced(loose.Advance, "AND epoch = ?", "AND ? IS NOT NULL")
 	}
 	w.loose = sqliteledger.New(loose)
-	if !known && !isMethod(w.fault) {
+	runs := sqliteledger.RunStatements()
+	known = changedRuns(&runs, w.fault) || known
+	if !known && !isMethod(w.fault) && !isRunMethod(w.fault) {
 		return &abi.ConfigureReply{Diagnostics: []abi.Diagnostic{{Key: "fault", Message: "there is no such fault"}}}, nil
 	}
+	w.past = runMemory{touched: map[string]bool{}, epochs: map[string]uint64{}, tails: map[string]uint64{}, own: map[string]uint64{}}
+	other := w.plugin(func() runkit.Statements { return runs })
 	if w.fault == "plugin/describe" {
-		other := w.plugin()
 		other.Manifest.Version = "0.2.0"
-		alineo.Serve(other)
 	}
+	alineo.Serve(other)
 	return nil, nil
 }
