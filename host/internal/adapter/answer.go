@@ -21,12 +21,17 @@ const (
 	idSize    = 16
 )
 
+// asker asks a guest, and does not believe what it says. It is safe for concurrent use.
+type asker struct {
+	guest Guest
+}
+
 // broken is an answer that breaks the ABI although its frame is whole.
-func (l *Ledger) broken(op abi.Op, err error) error {
+func (l *asker) broken(op abi.Op, err error) error {
 	return &plugin.Error{Plugin: l.guest.Name(), Op: op, Kind: plugin.KindProtocol, Sent: true, Err: err}
 }
 
-func (l *Ledger) brokenf(op abi.Op, format string, args ...any) error {
+func (l *asker) brokenf(op abi.Op, format string, args ...any) error {
 	return l.broken(op, fmt.Errorf(format, args...))
 }
 
@@ -37,28 +42,39 @@ type shape struct {
 }
 
 // rows calls an operation that answers with a page and returns the page, wherever the guest left it.
-func (l *Ledger) rows(ctx context.Context, op abi.Op, req abi.Message, want shape) (capability.Rows, abi.RowsReply, error) {
-	var call capability.Call
+func (l *asker) rows(ctx context.Context, op abi.Op, req abi.Message, want shape) (capability.Rows, abi.RowsReply, error) {
 	var reply abi.RowsReply
-	if err := l.guest.Call(ctx, op, req, &call, &reply); err != nil {
+	rows, err := l.answered(ctx, op, req, &reply, func() (uint64, []byte) { return reply.Rows, reply.Table }, want)
+	if err != nil {
 		return nil, reply, mapError(err)
 	}
+	return rows, reply, nil
+}
+
+// answered calls an operation whose reply names a page, which page tells, and returns the page, wherever
+// the guest left it. Its error has no sentinel of package store.
+func (l *asker) answered(ctx context.Context, op abi.Op, req, reply abi.Message, page func() (handle uint64, table []byte), want shape) (capability.Rows, error) {
+	var call capability.Call
+	if err := l.guest.Call(ctx, op, req, &call, reply); err != nil {
+		return nil, err
+	}
+	handle, wire := page()
 	var rows capability.Rows = noRows{}
 	switch {
-	case reply.Rows != 0:
-		kept, ok := call.Get(reply.Rows)
+	case handle != 0:
+		kept, ok := call.Get(handle)
 		if !ok {
-			return nil, reply, l.brokenf(op, "the plugin answered with handle %d, which it does not hold", reply.Rows)
+			return nil, l.brokenf(op, "the plugin answered with handle %d, which it does not hold", handle)
 		}
 		rows = kept
-	case len(reply.Table) != 0:
+	case len(wire) != 0:
 		// The index of a table is larger than a table of nothing but nulls: look at the header first.
-		if peek, err := abi.NewTableReader(reply.Table); err == nil && peek.Len() > maxRows {
-			return nil, reply, l.brokenf(op, "the plugin answered with %d rows; a page has at most %d", peek.Len(), maxRows)
+		if peek, err := abi.NewTableReader(wire); err == nil && peek.Len() > maxRows {
+			return nil, l.brokenf(op, "the plugin answered with %d rows; a page has at most %d", peek.Len(), maxRows)
 		}
-		table, err := abi.ParseTable(reply.Table)
+		table, err := abi.ParseTable(wire)
 		if err != nil {
-			return nil, reply, l.brokenf(op, "the plugin answered with a table that can't be read: %w", err)
+			return nil, l.brokenf(op, "the plugin answered with a table that can't be read: %w", err)
 		}
 		rows = table
 	}
@@ -68,15 +84,15 @@ func (l *Ledger) rows(ctx context.Context, op abi.Op, req abi.Message, want shap
 	}
 	switch n := rows.Len(); {
 	case n > 0 && rows.Columns() != int(want.columns):
-		return nil, reply, l.brokenf(op, "the plugin answered with %d columns, not %d", rows.Columns(), want.columns)
+		return nil, l.brokenf(op, "the plugin answered with %d columns, not %d", rows.Columns(), want.columns)
 	case uint64(n) > most:
-		return nil, reply, l.brokenf(op, "the plugin answered with %d rows; %d were asked for", n, most)
+		return nil, l.brokenf(op, "the plugin answered with %d rows; %d were asked for", n, most)
 	}
-	return rows, reply, nil
+	return rows, nil
 }
 
 // checkPage refuses a page behind which a reader would go in circles.
-func (l *Ledger) checkPage(op abi.Op, cursor []byte, rows capability.Rows, reply *abi.RowsReply) error {
+func (l *asker) checkPage(op abi.Op, cursor []byte, rows capability.Rows, reply *abi.RowsReply) error {
 	switch {
 	case !reply.More:
 		return nil

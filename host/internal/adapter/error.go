@@ -44,6 +44,40 @@ func mapError(err error) error {
 	return err
 }
 
+// mapWriteError is mapError for what may have written something: a guest that was asked and did not
+// answer, or whose answer is nonsense, may have done it.
+func mapWriteError(err error) error {
+	if _, ok := errors.AsType[*abi.Error](err); ok {
+		return mapError(err)
+	}
+	failed, ok := errors.AsType[*plugin.Error](err)
+	switch {
+	case !ok:
+		return err
+	case failed.Sent:
+		return &storeError{sentinel: store.ErrUnknownOutcome, err: err}
+	case sentinel(err) == nil:
+		return &storeError{sentinel: store.ErrUnavailable, err: err} // it never reached the guest
+	default:
+		return mapError(err)
+	}
+}
+
+// wrapped says what an error of a read is about, wrote what one of a write is about; nil stays nil.
+func wrapped(doing, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", doing, name, mapError(err))
+}
+
+func wrote(doing, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %w", doing, name, mapWriteError(err))
+}
+
 // storeError is a plugin's error that also is one of the store's sentinels; its text is the
 // plugin's.
 type storeError struct {

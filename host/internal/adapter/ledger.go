@@ -20,14 +20,14 @@ type Guest interface {
 
 // Ledger is a guest as a store. It is safe for concurrent use.
 type Ledger struct {
-	guest   Guest
+	asker
 	appends sync.Pool // of *appending
 }
 
 var _ store.Ledger = (*Ledger)(nil)
 
 // NewLedger returns the store that a guest of kind "ledger" is. Closing it closes the guest.
-func NewLedger(guest Guest) *Ledger { return &Ledger{guest: guest} }
+func NewLedger(guest Guest) *Ledger { return &Ledger{asker: asker{guest}} }
 
 func wireKey(key store.Key) abi.SandboxKey {
 	return abi.SandboxKey{Name: key.Name, SandboxID: key.SandboxID}

@@ -39,7 +39,21 @@ func newRuntime(tb testing.TB) *plugin.Runtime {
 // opened is a store whose databases close with it.
 type opened struct {
 	*adapter.Ledger
-	caps *capability.Set
+	caps  *capability.Set
+	guest *plugin.Plugin
+}
+
+// stores are the same guest's stores of durable runs.
+func stores(l store.Ledger, err error) (storetest.Stores, error) {
+	if err != nil {
+		return storetest.Stores{}, err
+	}
+	o, ok := l.(opened)
+	if !ok {
+		return storetest.Stores{}, fmt.Errorf("%T is no opened plugin", l)
+	}
+	s := adapter.NewStores(o.guest)
+	return storetest.Stores{Instances: s.Instances, Runs: s.Runs, Log: s.Log, Locks: s.Locks, Close: o.Close}, nil
 }
 
 func (o opened) Close(ctx context.Context) error {
@@ -66,7 +80,7 @@ func openSQLite(ctx context.Context, rt *plugin.Runtime, file, synchronous strin
 	if err != nil {
 		return nil, errors.Join(err, caps.Close())
 	}
-	return opened{adapter.NewLedger(p), caps}, nil
+	return opened{adapter.NewLedger(p), caps, p}, nil
 }
 
 // insertForeign adds rows as the reference would: to the base table, past everything of ours.
@@ -108,8 +122,9 @@ func TestSQLiteLedger(t *testing.T) {
 			Insert: func(ctx context.Context, entries []store.Entry) error {
 				return insertForeign(ctx, file, entries)
 			},
+			OpenStores: func(ctx context.Context) (storetest.Stores, error) { return stores(openSQLite(ctx, rt, file, "full")) },
 		}
-	}, storetest.AllFeatures()...)
+	}, append(storetest.AllFeatures(), storetest.StoreFeatures()...)...)
 }
 
 func TestSQLiteLedgerInMemory(t *testing.T) {
@@ -118,6 +133,9 @@ func TestSQLiteLedgerInMemory(t *testing.T) {
 	storetest.Run(t, func(storetest.T) storetest.Storage {
 		return storetest.Storage{
 			Open: func(ctx context.Context) (store.Ledger, error) { return openSQLite(ctx, rt, sqlite.Memory, "full") },
+			OpenStores: func(ctx context.Context) (storetest.Stores, error) {
+				return stores(openSQLite(ctx, rt, sqlite.Memory, "full"))
+			},
 		}
-	}, storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureVerbatim, storetest.FeatureMaintenance)
+	}, append(storetest.StoreFeatures(), storetest.FeatureEnvironments, storetest.FeatureReadAll, storetest.FeatureVerbatim, storetest.FeatureMaintenance)...)
 }

@@ -21,7 +21,7 @@ const pageRows = 1000
 var errUndeclared = errors.New("the plugin doesn't have the operation")
 
 // offers says whether a guest has an optional operation.
-func (l *Ledger) offers(op abi.Op) error {
+func (l *asker) offers(op abi.Op) error {
 	if slices.Contains(l.guest.Manifest().Optional, op.String()) {
 		return nil
 	}
@@ -38,7 +38,7 @@ func bounds(opts store.ReadOptions) (rows, size uint64) {
 }
 
 // page calls an optional operation that answers with a page.
-func (l *Ledger) page(ctx context.Context, op abi.Op, req abi.Message, cursor []byte, want shape) (capability.Rows, abi.RowsReply, error) {
+func (l *asker) page(ctx context.Context, op abi.Op, req abi.Message, cursor []byte, want shape) (capability.Rows, abi.RowsReply, error) {
 	if err := l.offers(op); err != nil {
 		return nil, abi.RowsReply{}, err
 	}

@@ -62,7 +62,7 @@ func patientSQLite(t *testing.T, rt *plugin.Runtime, file string, patience time.
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := opened{adapter.NewLedger(p), caps}
+	l := opened{adapter.NewLedger(p), caps, p}
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -103,17 +103,17 @@ func TestMigrations(t *testing.T) {
 	if stats, err := hasty.(store.Maintenance).Stats(t.Context()); err != nil || stats.SchemaVersion != 1 {
 		t.Errorf("the version is told as %d, %v", stats.SchemaVersion, err)
 	}
-	if stats, err := patientSQLite(t, rt, file, 10*time.Minute).(store.Maintenance).Stats(t.Context()); err != nil || stats.SchemaVersion != 3 {
+	if stats, err := patientSQLite(t, rt, file, 10*time.Minute).(store.Maintenance).Stats(t.Context()); err != nil || stats.SchemaVersion != 4 {
 		t.Fatalf("the version is told as %d, %v", stats.SchemaVersion, err)
 	}
-	if indexes, v := onFile(t, file, ownIndexes), onFile(t, file, version); indexes != allIndexes || v != "3" {
+	if indexes, v := onFile(t, file, ownIndexes), onFile(t, file, version); indexes != allIndexes || v != "4" {
 		t.Errorf("version %s with the indexes %q", v, indexes)
 	}
 
 	// As a later plugin left it.
-	onFile(t, file, "UPDATE alineo_host_schema SET version = 4", "DROP INDEX alineo_host_marks", version)
+	onFile(t, file, "UPDATE alineo_host_schema SET version = 5", "DROP INDEX alineo_host_marks", version)
 	for range 2 {
-		if err := list(patientSQLite(t, rt, file, time.Minute)); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 4") {
+		if err := list(patientSQLite(t, rt, file, time.Minute)); !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 5") {
 			t.Errorf("a later version: %v", err)
 		}
 	}

@@ -45,7 +45,7 @@ func openPostgres(ctx context.Context, rt *plugin.Runtime, dsn, schema string) (
 	if err != nil {
 		return nil, errors.Join(err, caps.Close())
 	}
-	return opened{adapter.NewLedger(p), caps}, nil
+	return opened{adapter.NewLedger(p), caps, p}, nil
 }
 
 // reference is the reference's own schema.
@@ -97,6 +97,7 @@ func TestPostgresLedger(t *testing.T) {
 			Insert: func(ctx context.Context, entries []store.Entry) error {
 				return insertReference(ctx, dsn, schema, entries)
 			},
+			OpenStores: func(ctx context.Context) (storetest.Stores, error) { return stores(openPostgres(ctx, rt, dsn, schema)) },
 		}
-	}, postgresFeatures...)
+	}, append(storetest.StoreFeatures(), postgresFeatures...)...)
 }

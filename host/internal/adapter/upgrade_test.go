@@ -28,6 +28,13 @@ type place struct {
 	exec    func(statement string) error    // as another program
 	text    func(statement string) string   // the first value that a query gives
 	held    func() (reader *adapter.Ledger) // a ledger of a host that can't write here
+	guest   *plugin.Plugin                  // of the ledger that was opened last
+}
+
+// openStores opens another host's stores of durable runs.
+func (at *place) openStores() adapter.Stores {
+	at.open()
+	return adapter.NewStores(at.guest)
 }
 
 // eachPlace runs a test in either database, which is empty.
@@ -52,14 +59,16 @@ func sqlitePlace(t *testing.T, rt *plugin.Runtime) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
+	at := new(place)
 	open := func(patience time.Duration) *adapter.Ledger {
 		granted, err := sqlite.Open(sqlite.Options{Path: file, Synchronous: "normal", BusyTimeout: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return adapter.NewLedger(guestOn(t, rt, "sqlite", granted, patient))
+		at.guest = guestOn(t, rt, "sqlite", granted, patient)
+		return adapter.NewLedger(at.guest)
 	}
-	return &place{
+	*at = place{
 		foreign: storetest.ForeignSQLite(),
 		open:    func() *adapter.Ledger { return open(time.Minute) },
 		exec:    func(s string) error { _, err := db.ExecContext(t.Context(), s); return err },
@@ -79,6 +88,7 @@ func sqlitePlace(t *testing.T, rt *plugin.Runtime) *place {
 			return open(time.Millisecond)
 		},
 	}
+	return at
 }
 
 func postgresPlace(t *testing.T, rt *plugin.Runtime) *place {
@@ -90,14 +100,16 @@ func postgresPlace(t *testing.T, rt *plugin.Runtime) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	at := new(place)
 	open := func(dsn string) *adapter.Ledger {
 		granted, err := postgres.Open(postgres.Options{DSN: dsn, PoolSize: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return adapter.NewLedger(guestOn(t, rt, "postgres", granted, patient))
+		at.guest = guestOn(t, rt, "postgres", granted, patient)
+		return adapter.NewLedger(at.guest)
 	}
-	return &place{
+	*at = place{
 		foreign: storetest.ForeignPostgres(),
 		open:    func() *adapter.Ledger { return open(dsn) },
 		exec:    func(s string) error { _, err := conn.Exec(t.Context(), s); return err },
@@ -116,6 +128,7 @@ func postgresPlace(t *testing.T, rt *plugin.Runtime) *place {
 			return open(server.DSN(role, name))
 		},
 	}
+	return at
 }
 
 // must runs statements as another program.
@@ -173,7 +186,7 @@ func TestUpgradeAtOnce(t *testing.T) {
 		}
 		close(start)
 		group.Wait()
-		if v := at.text("SELECT CAST(version AS TEXT) FROM alineo_host_schema"); v != "3" {
+		if v := at.text("SELECT CAST(version AS TEXT) FROM alineo_host_schema"); v != "4" {
 			t.Errorf("version %s", v)
 		}
 		if n := at.text("SELECT CAST(count(*) AS TEXT) FROM alineo_events WHERE sandbox_id = 'old' AND event NOT LIKE '%.%'"); n != "0" {

@@ -1,0 +1,90 @@
+package adapter_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alineo-labs/alineo-host/host/internal/adapter"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// TestRunTablesComeOnce lets four hosts use runs at once on tables of version 3, which has none. A later
+// version is left alone.
+func TestRunTablesComeOnce(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, at *place) {
+		first := at.openStores()
+		if _, err := first.Locks.TryAcquire(t.Context(), "key", "a", 1<<40); err != nil {
+			t.Fatal(err)
+		}
+		version := "SELECT CAST(version AS TEXT) FROM alineo_host_schema"
+		if v := at.text(version); v != "4" {
+			t.Errorf("version %s", v)
+		}
+		// As version 3 left it, in a database where an application keeps its instances.
+		at.must(t, "UPDATE alineo_host_schema SET version = 3", "DROP TABLE alineo_host_runs", "DROP TABLE alineo_host_logs",
+			"DROP TABLE alineo_host_log_events", "DROP TABLE alineo_host_locks", "DROP INDEX alineo_host_instances_updated",
+			"INSERT INTO sandbox_instances VALUES ('foreign', 'docker', 'sb-9', NULL, 't', 'r', 5)")
+		var group sync.WaitGroup
+		start := make(chan struct{})
+		made := make([]bool, 4)
+		for i := range made {
+			s := at.openStores()
+			group.Go(func() {
+				<-start
+				var err error
+				if _, made[i], err = s.Runs.CreateOrGet(t.Context(), store.NewRun{ID: "run-1", ThreadID: "t"}); err != nil {
+					t.Error(err)
+				}
+				got, ok, err := s.Instances.Get(t.Context(), "foreign")
+				if err != nil || !ok || got.ProviderSandboxID != "sb-9" || got.LatestSnapshotID != nil || got.LatestRunID == nil {
+					t.Errorf("%+v, %v, %v", got, ok, err)
+				}
+			})
+		}
+		close(start)
+		group.Wait()
+		n := 0
+		for i := range made {
+			if made[i] {
+				n++
+			}
+		}
+		if v := at.text(version); n != 1 || v != "4" {
+			t.Errorf("%d made the run, version %s", n, v)
+		}
+
+		at.must(t, "UPDATE alineo_host_schema SET version = 5")
+		later := at.openStores()
+		for range 2 {
+			_, _, err := later.Runs.Get(t.Context(), "run-1")
+			if !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "version 5") {
+				t.Errorf("a later version: %v", err)
+			}
+		}
+	})
+}
+
+// TestRunsNeedTables says why runs can't be kept where no table of ours can be made, and leaves the ledger
+// what it can do.
+func TestRunsNeedTables(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, at *place) {
+		at.must(t, at.foreign.Create, old)
+		l := at.held()
+		s := adapter.NewStores(at.guest)
+		_, _, runErr := s.Runs.Get(t.Context(), "run-1")
+		_, appendErr := s.Log.Append(t.Context(), store.LogAppend{RunID: "run-1", Epoch: 1})
+		for doing, err := range map[string]error{"getting a run": runErr, "appending": appendErr} {
+			if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnsupported) {
+				t.Errorf("%s: %v", doing, err)
+			}
+			t.Logf("%s: %v", doing, err)
+		}
+		if page, err := l.Read(t.Context(), store.Key{Name: "run", SandboxID: "old"}, store.ReadOptions{}); err != nil || len(page.Entries) != 5 {
+			t.Errorf("reading the ledger: %+v, %v", page, err)
+		}
+	})
+}
