@@ -75,7 +75,7 @@ func PluginTestCases() []PluginTestCase { return plugintest.List() }
 // PluginTestFeatures returns the names of the suite's features.
 func PluginTestFeatures() []string {
 	var names []string
-	for _, f := range storetest.AllFeatures() {
+	for _, f := range append(storetest.AllFeatures(), append(storetest.StoreFeatures(), storetest.FeatureStoresOnly)...) {
 		names = append(names, string(f))
 	}
 	return names

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ func checks() []check {
 		{"plugin/schema", "the schema of the configuration is a JSON Schema", checkSchema},
 		{"plugin/echo", "echo answers with the bytes that it got, also with many", checkEcho},
 		{"plugin/unknown", "operations that it does not have are answered with unsupported", checkUnknown},
+		{"plugin/optional", "an optional operation that the manifest does not list is answered with unsupported", checkOptional},
 		{"plugin/garbage", "a request that can't be read is answered with invalid, and the next one is served", checkGarbage},
 		{"plugin/memory", "10,000 calls don't make an instance's memory grow", checkMemory},
 	}
@@ -200,13 +202,39 @@ func checkUnknown(c *checked) error {
 	return errors.Join(errs...)
 }
 
-// readable are the operations whose requests have fields.
-func readable() []abi.Op {
-	return []abi.Op{
-		abi.OpLedgerOpen, abi.OpLedgerAppend, abi.OpLedgerRead, abi.OpLedgerLastCheckpoint, abi.OpLedgerListCheckpoints,
-		abi.OpLedgerListSandboxes, abi.OpLedgerGetSandbox, abi.OpLedgerFindSandbox, abi.OpLedgerDeleteSandbox,
-		abi.OpEnvironmentGet, abi.OpEnvironmentSave, abi.OpEnvironmentDelete,
+func checkOptional(c *checked) error {
+	var errs []error
+	for _, op := range operations() {
+		if !op.Optional() || slices.Contains(c.Manifest().Optional, op.String()) {
+			continue
+		}
+		err := c.Call(c.ctx, op, nil, nil, nil)
+		if code, ok := guestCode(err); !ok || code != abi.CodeUnsupported {
+			errs = append(errs, fmt.Errorf("%s, which is not listed: the answer is %s, want the guest's error %q", op, answer(err), abi.CodeUnsupported))
+			if err != nil && !ok {
+				break // it has no answers
+			}
+		}
 	}
+	return errors.Join(errs...)
+}
+
+// operations are all that a guest may have.
+func operations() []abi.Op {
+	var all []abi.Op
+	for op := abi.OpLedgerOpen; op < abi.OpSQLExec; op++ {
+		if !strings.HasPrefix(op.String(), "0x") {
+			all = append(all, op)
+		}
+	}
+	return all
+}
+
+// readable are the operations of stores whose requests have fields.
+func readable() []abi.Op {
+	return slices.DeleteFunc(operations(), func(op abi.Op) bool {
+		return op == abi.OpEnvironmentList || op == abi.OpLedgerStats || op > abi.OpLocksRelease
+	})
 }
 
 // garbage are requests that a reader must refuse, whatever the message.
@@ -273,12 +301,20 @@ func checkMemory(c *checked) error {
 
 // exercise makes calls that leave nothing behind.
 func (c *checked) exercise(calls int) error {
-	key := abi.SandboxKey{Name: "memory", SandboxID: "0b9fb3d2-7f33-4c1c-9d0f-2a9a3f2f7c11"}
+	look, asked := abi.OpEcho, abi.Message(nil)
+	for kind, one := range map[string]abi.Op{"instances": abi.OpInstancesGet, "runs": abi.OpRunsGet} {
+		if slices.Contains(c.Manifest().Kinds, kind) {
+			look, asked = one, &abi.KeyRequest{Key: "memory"}
+		}
+	}
+	if slices.Contains(c.Manifest().Kinds, "ledger") {
+		look, asked = abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: abi.SandboxKey{Name: "memory", SandboxID: "0b9fb3d2-7f33-4c1c-9d0f-2a9a3f2f7c11"}}
+	}
 	body := raw(bytes.Repeat([]byte("x"), 512))
 	for i := range calls {
 		var err error
 		if i%4 == 0 {
-			err = c.Call(c.ctx, abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: key}, nil, nil)
+			err = c.Call(c.ctx, look, asked, nil, nil)
 		} else {
 			err = c.Call(c.ctx, abi.OpEcho, &body, nil, nil)
 		}

@@ -12,7 +12,8 @@
 // memory so fails its own cases only, with the host's typed error.
 //
 // Which cases run follows from the manifest. Of a plugin of kind "ledger" the ABI wants everything but
-// what is marked optional; whether several handles may share a storage, and whether they find again what
+// what is marked optional, and of the kinds that durable runs need ("instances", "runs", "log", "locks")
+// too; whether several handles may share a storage, and whether they find again what
 // others wrote, follows from its state; the cases about rows of other programs run when it uses the
 // reference client's table. What does not apply is reported as not run, with the reason.
 //

@@ -27,7 +27,8 @@ func TestPostgres(t *testing.T) {
 		Limits: plugin.Limits{Deadline: time.Minute, StartDeadline: time.Minute}, Deadline: 5 * time.Minute,
 		Grants: map[string]config.SQL{"ledger": {Driver: config.Postgres, DSN: config.NewSecret(dsn)}},
 		Match: func(name string) bool {
-			return strings.HasPrefix(name, "append/a") || name == "handle/reopened" || name == "heads/foreign" || name == "append/verbatim"
+			return strings.HasPrefix(name, "append/a") || name == "handle/reopened" || name == "heads/foreign" || name == "append/verbatim" ||
+				name == "fenced/claim-race" || name == "log/verbatim"
 		},
 	}
 	refused, err := plugintest.Run(t.Context(), opts)
@@ -49,7 +50,7 @@ func TestPostgres(t *testing.T) {
 	if c := byName(report, "append/verbatim"); c.Status != plugintest.NotRun {
 		t.Errorf("JSONB keeps no bytes, and the case about them ended as %+v", c)
 	}
-	if report.Failed > 0 || report.Passed < 3 {
+	if report.Failed > 0 || report.Passed < 5 {
 		t.Errorf("%+v", report)
 	}
 	if as := report.Plan.Grants[0].As; !strings.Contains(as, "a database of its own for each case") || strings.Contains(as, pgtest.Role+"@") {

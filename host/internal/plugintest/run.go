@@ -121,8 +121,8 @@ func load(ctx context.Context, opts Options) (_ *subject, err error) {
 	if err := p.Close(closing); err != nil {
 		s.opts.Logger.Warn("closing the plugin after it described itself", "err", err)
 	}
-	if !slices.Contains(s.manifest.Kinds, "ledger") {
-		return nil, fmt.Errorf("%w: plugin %q is of kind %q; there are cases for a \"ledger\"", ErrNotRunnable, opts.Name, s.manifest.Kinds)
+	if !slices.ContainsFunc(s.manifest.Kinds, func(kind string) bool { return slices.Contains(kinds(), kind) }) {
+		return nil, fmt.Errorf("%w: plugin %q is of kind %q; there are cases for %q", ErrNotRunnable, opts.Name, s.manifest.Kinds, kinds())
 	}
 	if err := s.grant(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotRunnable, err)
@@ -133,8 +133,13 @@ func load(ctx context.Context, opts Options) (_ *subject, err error) {
 
 // declared are the suite's features that the plugin has.
 func (s *subject) declared(ctx context.Context) []storetest.Feature {
-	// The ABI wants both of a ledger.
-	list := []storetest.Feature{storetest.FeatureEnvironments, storetest.FeatureReadAll}
+	list := s.stores()
+	if slices.Contains(s.manifest.Kinds, "ledger") {
+		// The ABI wants both of a ledger.
+		list = append(list, storetest.FeatureEnvironments, storetest.FeatureReadAll)
+	} else {
+		list = append(list, storetest.FeatureStoresOnly)
+	}
 	switch s.manifest.State {
 	case abi.StateNone: // it is in the granted storage, which instances share
 		list = append(list, storetest.FeatureHandles, storetest.FeaturePersistent)
@@ -161,12 +166,51 @@ func (s *subject) declared(ctx context.Context) []storetest.Feature {
 
 // hasMaintenance tells whether the manifest lists every operation for those who operate a ledger.
 func (s *subject) hasMaintenance() bool {
-	for op := abi.OpLedgerListHeads; op <= abi.OpLedgerStats; op++ {
+	return s.lists(abi.OpLedgerListHeads, abi.OpLedgerListSegments, abi.OpLedgerListTombstones, abi.OpLedgerUsage, abi.OpLedgerStats)
+}
+
+// lists tells whether the manifest lists all of these optional operations.
+func (s *subject) lists(ops ...abi.Op) bool {
+	for _, op := range ops {
 		if !slices.Contains(s.manifest.Optional, op.String()) {
 			return false
 		}
 	}
 	return true
+}
+
+// kinds are those that there are cases for.
+func kinds() []string { return []string{"ledger", "instances", "runs", "log", "locks"} }
+
+// stores are the features about durable runs that the manifest declares: the kinds, and of each of them
+// the optional operations.
+func (s *subject) stores() []storetest.Feature {
+	var list []storetest.Feature
+	for _, f := range [...]struct {
+		feature storetest.Feature
+		kind    string
+		ops     []abi.Op
+	}{
+		{storetest.FeatureInstances, "instances", nil},
+		{storetest.FeatureInstancesIf, "instances", []abi.Op{abi.OpInstancesPutIf, abi.OpInstancesDeleteIf}},
+		{storetest.FeatureInstancesList, "instances", []abi.Op{abi.OpInstancesList}},
+		{storetest.FeatureRuns, "runs", nil},
+		{storetest.FeatureFenced, "runs", []abi.Op{abi.OpRunsClaim, abi.OpRunsPatchIf}},
+		{storetest.FeatureRunsThread, "runs", []abi.Op{abi.OpRunsListByThread}},
+		{storetest.FeatureRunsList, "runs", []abi.Op{abi.OpRunsList}},
+		{storetest.FeatureReclaimable, "runs", []abi.Op{abi.OpRunsListReclaimable}},
+		{storetest.FeatureRunsCount, "runs", []abi.Op{abi.OpRunsCountBySandbox}},
+		{storetest.FeatureRunsSecret, "runs", []abi.Op{abi.OpRunsSecret}},
+		{storetest.FeatureRunsDelete, "runs", []abi.Op{abi.OpRunsDelete}},
+		{storetest.FeatureLog, "log", nil},
+		{storetest.FeatureLogTruncate, "log", []abi.Op{abi.OpLogTruncate}},
+		{storetest.FeatureLocks, "locks", nil},
+	} {
+		if slices.Contains(s.manifest.Kinds, f.kind) && s.lists(f.ops...) {
+			list = append(list, f.feature)
+		}
+	}
+	return list
 }
 
 // plan says what is going to happen.

@@ -140,6 +140,14 @@ func (s *subject) fresh(t storetest.T) storetest.Storage {
 			return adapter.NewLedger(p), nil
 		},
 		Insert: at.insert,
+		OpenStores: func(ctx context.Context) (storetest.Stores, error) {
+			p, err := s.open(ctx, at, t.Name())
+			if err != nil {
+				return storetest.Stores{}, err
+			}
+			st := adapter.NewStores(p)
+			return storetest.Stores{Instances: st.Instances, Runs: st.Runs, Log: st.Log, Locks: st.Locks, Close: p.Close}, nil
+		},
 	}
 }
 

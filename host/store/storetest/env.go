@@ -19,6 +19,7 @@ type env struct {
 	ctx     context.Context //nolint:containedctx // a case is one call
 	has     map[Feature]bool
 	storage Storage
+	stores  Stores // in cases about them, which have no Ledger
 }
 
 // open returns another handle, closed at the case's end.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -26,13 +27,17 @@ type Runner[R any] interface {
 	Run(name string, f func(R)) bool
 }
 
-// Storage is one place where a ledger lies.
+// Storage is one place where a ledger lies, or what durable runs are kept in.
 type Storage struct {
-	// Open returns another handle on the storage. Handles are used and closed independently.
+	// Open returns another handle on the storage. Handles are used and closed independently. It may be nil
+	// with FeatureStoresOnly.
 	Open func(ctx context.Context) (store.Ledger, error)
 	// Insert adds rows to the base table as a foreign program would, behind the back of claims and
 	// heads. FeatureForeignRows needs it; else it may be nil.
 	Insert func(ctx context.Context, entries []store.Entry) error
+	// OpenStores is Open for the stores of durable runs. It may be nil where none of their features is
+	// declared.
+	OpenStores func(ctx context.Context) (Stores, error)
 }
 
 // Feature is something that not every store has.
@@ -60,7 +65,7 @@ const (
 // no before a feature in Case.Needs: the case is about stores that lack it.
 const no = "no "
 
-// AllFeatures returns every feature.
+// AllFeatures returns every feature of a ledger.
 func AllFeatures() []Feature {
 	return []Feature{
 		FeatureEnvironments, FeatureReadAll, FeatureHandles, FeaturePersistent, FeatureVerbatim, FeatureForeignRows,
@@ -81,17 +86,22 @@ func Cases() []Case {
 	var cases []Case
 	for _, group := range [...][]Case{
 		appendCases(), fencingCases(), readCases(), checkpointCases(), listingCases(), sandboxCases(),
-		environmentCases(), handleCases(), pagingCases(), maintenanceCases(), undeclaredCases(),
+		environmentCases(), handleCases(), pagingCases(), maintenanceCases(), undeclaredCases(), storeCases(),
 	} {
 		cases = append(cases, group...)
 	}
 	return cases
 }
 
-// Run runs every case as a part of t. fresh makes storage with nothing in it.
+// Run runs every case as a part of t. fresh makes storage with nothing in it. The cases about durable runs
+// are left out when the features have none of their levels.
 func Run[R Runner[R]](t R, fresh func(T) Storage, features ...Feature) {
 	t.Helper()
+	stores := slices.ContainsFunc(levels(), func(level Feature) bool { return slices.Contains(features, level) })
 	for _, c := range Cases() {
+		if c.AboutStores() && !stores {
+			continue
+		}
 		t.Run(c.Name, func(t R) { c.runWith(t, fresh, features) })
 	}
 }
@@ -111,7 +121,23 @@ func (c Case) runWith(t T, fresh func(T) Storage, features []Feature) {
 			t.Skipf("not run: the store doesn't declare the feature %q", string(need))
 		}
 	}
+	stores := c.AboutStores()
+	if has[FeatureStoresOnly] && !stores {
+		t.Skipf("not run: the store has no ledger")
+	}
 	e := &env{T: t, ctx: t.Context(), has: has, storage: fresh(t)}
-	e.Ledger = e.open()
+	if stores {
+		e.stores = e.openStores()
+	} else {
+		e.Ledger = e.open()
+	}
 	c.run(e)
 }
+
+// AboutStores says whether a case is about what durable runs are kept in, and not about a ledger.
+func (c Case) AboutStores() bool {
+	return slices.ContainsFunc(levels(), func(level Feature) bool { return slices.Contains(c.Needs, level) })
+}
+
+// levels are the features of which each case about durable runs needs one.
+func levels() []Feature { return []Feature{FeatureInstances, FeatureRuns, FeatureLog, FeatureLocks} }
