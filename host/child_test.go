@@ -23,7 +23,8 @@ import (
 
 // A child is this test binary again, as one more host process on the same ledger. What it does is in
 // childMode: "hold" keeps others from writing until its standard input ends, "load" appends until it is killed and says what was acknowledged, "write" appends some
-// events, "fenced" opens a sandbox, waits for a line on its standard input, and appends.
+// events, "fenced" opens a sandbox, waits for a line on its standard input, and appends, "claims"
+// claims a run again and again and prints the epochs, "driver" drives a run, waits for a line, and goes on.
 const (
 	childMode    = "ALINEO_TEST_CHILD"
 	childConfig  = "ALINEO_TEST_CHILD_CONFIG"
@@ -83,6 +84,10 @@ func child(mode string) error {
 		err = write(ctx, h)
 	case "fenced":
 		err = fenced(ctx, h)
+	case "claims":
+		err = claims(ctx, h)
+	case "driver":
+		err = drive(ctx, h)
 	default:
 		err = fmt.Errorf("no mode %q", mode)
 	}

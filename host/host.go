@@ -70,6 +70,8 @@ type Host struct {
 	loaded []*loaded
 	engine *engine.Engine // nil when the server is remote or not used yet
 	closed bool
+
+	runStores *RunStores // nil when they are not used yet
 }
 
 // Option gives a Host what a file can't.
