@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -130,7 +131,9 @@ func (e *exporter) post(ctx context.Context, body []byte) (again bool, err error
 	req.Header = e.header.Clone()
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return ctx.Err() == nil, err
+		// Where nobody listens, nobody will in a second: a command should not wait for that to end.
+		dial, ok := errors.AsType[*net.OpError](err)
+		return ctx.Err() == nil && (!ok || dial.Op != "dial"), err
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing in it matters
 	const most = 64 << 10
