@@ -16,7 +16,7 @@ func newExitCodes() *cobra.Command {
   3      plugin test: no case could run
   124    the command was killed when --timeout was over
   125    exec, run, resume, shell and env build: alineo-host itself failed, not the command
-  130    Ctrl-C, or Ctrl-] in a shell: the command was ended
+  130    Ctrl-C, or Ctrl-] q in a shell: the command was ended
   137    a signal ended the command in the sandbox
   141    nobody reads the output any more
   143    SIGTERM: the command was ended
