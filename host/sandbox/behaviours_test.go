@@ -21,9 +21,8 @@ type behaviour struct {
 }
 
 const (
-	noCredentials = "credentials are the sidecar's; a sandbox that has some is not resumed without them (TestResumeRefusesLostCredentials)"
-	noAgents      = "it belongs to the layer of agents and workflows, which is not part of this client"
-	noDangling    = "every stream is closed by whoever reads it, and goroutines that are left fail all tests of this package"
+	noAgents   = "it belongs to the layer of agents and workflows, which is not part of this client"
+	noDangling = "every stream is closed by whoever reads it, and goroutines that are left fail all tests of this package"
 )
 
 func execBehaviours() []behaviour {
@@ -126,7 +125,7 @@ func wireBehaviours() []behaviour {
 		{166, 169, "network rules are added, removed, read and refused", wire + "TestEgressPolicy " + wire + "TestEgressErrors", ""},
 		{170, 170, "an address without a scheme is HTTP", wire + "TestEndpointForms", ""},
 		{171, 174, "which targets are taken", "TestTargets", ""},
-		{175, 180, "bindings of credentials", "", noCredentials},
+		{175, 180, "bindings of credentials, each way and refused", "host/credential.TestBindingJSON host/credential.TestBindingRefused TestCredentials", ""},
 	}
 }
 
@@ -147,12 +146,12 @@ func wholeBehaviours() []behaviour {
 		{195, 195, "a server in the sandbox is reached", "TestPorts TestForwardWebSocket", ""},
 		{196, 196, "diagnostics, metrics, pauses and sessions", "TestMetrics TestPauseAndUnpause TestSession", ""},
 		{197, 197, "workflows", "", noAgents},
-		{198, 199, "credentials on the wire, and of forks", "", noCredentials},
+		{198, 199, "credentials on the wire, and of forks", "host/engine.TestCredentialInjection TestCredentials TestForkInheritsItsLock", ""},
 		{200, 200, "a policy of names and networks", "host/engine.TestEgress", ""},
 		{201, 201, "a target that is none is refused here", "TestNetworkRules", ""},
 		{202, 202, "rules that come and go decide what is reached", "host/engine.TestEgress", ""},
 		{203, 204, "rules are shown, and are there after resuming", "TestNetworkRules", ""},
-		{205, 206, "credentials in queries and headers", "", noCredentials},
+		{205, 206, "credentials in queries and headers", "host/engine.TestCredentialInjection host/internal/engine/intercept.TestSubstitution", ""},
 		{207, 209, "approval of hosts", "", noAgents},
 	}
 }
