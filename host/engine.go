@@ -18,6 +18,7 @@ func EngineOptions(cfg *config.Config, log hclog.Logger) engine.Options {
 		DataDir: cfg.Engine.Data, AllowReduced: cfg.Engine.AllowReduced,
 		Isolation: cfg.Engine.Isolation, Images: cfg.Engine.Images, InitPath: cfg.Engine.Init,
 		APIKey: cfg.Engine.APIKey.Reveal(), HostPaths: cfg.Engine.HostPaths,
+		Nameserver: cfg.Engine.Nameserver, Roots: cfg.Engine.CA,
 		MaxDisk: orNoLimit(int64(cfg.Engine.MaxDisk)), MaxFiles: orNoLimit(int64(cfg.Engine.MaxFiles)),
 	}
 	if log != nil {

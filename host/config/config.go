@@ -210,6 +210,12 @@ type Engine struct {
 	// may be; 0 is no limit.
 	MaxDisk  Size `toml:"max_disk"`
 	MaxFiles int  `toml:"max_files"`
+	// Nameserver is the DNS server, host:port, that sandboxes' names are looked up with; empty: the
+	// machine's way.
+	Nameserver string `toml:"nameserver"`
+	// CA is a file of certificates in PEM form: servers that credentials are sent to are trusted that
+	// these vouch for, besides those that the machine trusts.
+	CA string `toml:"ca,path"`
 	// Images maps image names to what they are: HostImage, the path of an archive, an OCI layout or a
 	// root directory, or the name of another image.
 	Images map[string]string `toml:"images"`

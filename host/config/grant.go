@@ -45,18 +45,23 @@ func (k *checker) grant(plugin string, g Grant) {
 			element("files", i, "%s", problem)
 		}
 	}
-	if g.CA == "" {
+	k.certificates(at("ca").String(), g.CA)
+}
+
+// certificates looks into a file of them; "" is none.
+func (k *checker) certificates(key, path string) {
+	if path == "" {
 		return
 	}
-	pem, err := readBounded(g.CA)
+	pem, err := readBounded(path)
 	pathErr, isPath := errors.AsType[*fs.PathError](err)
 	switch {
 	case isPath:
-		k.addf(at("ca").String(), "%s: %v", g.CA, pathErr.Err)
+		k.addf(key, "%s: %v", path, pathErr.Err)
 	case err != nil:
-		k.addf(at("ca").String(), "%v", err)
+		k.addf(key, "%v", err)
 	case !x509.NewCertPool().AppendCertsFromPEM(pem):
-		k.addf(at("ca").String(), "%s has no certificate in PEM form", g.CA)
+		k.addf(key, "%s has no certificate in PEM form", path)
 	}
 }
 

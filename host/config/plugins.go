@@ -151,6 +151,7 @@ func (d *decoder) paths() {
 	c := d.cfg
 	fix("engine.data", &c.Engine.Data)
 	fix("engine.init", &c.Engine.Init)
+	fix("engine.ca", &c.Engine.CA)
 	for i, path := range c.Engine.HostPaths {
 		key := toml.Key{"engine", "host_paths"}
 		if d.isBad(key.String()) {

@@ -311,6 +311,12 @@ func (k *checker) engine() {
 	if k.Engine.Metrics != "" {
 		k.address("engine.metrics", k.Engine.Metrics)
 	}
+	if ns := k.Engine.Nameserver; ns != "" {
+		if host, port, err := net.SplitHostPort(ns); err != nil || host == "" || port == "" {
+			k.addf("engine.nameserver", "%q is not host:port (try %q)", ns, net.JoinHostPort(strings.Trim(ns, "[]:"), "53"))
+		}
+	}
+	k.certificates("engine.ca", k.Engine.CA)
 	if k.Engine.MaxDisk < 0 {
 		k.addf("engine.max_disk", "%s is less than nothing (0 is no limit)", k.Engine.MaxDisk)
 	}

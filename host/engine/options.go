@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -94,6 +96,9 @@ func (o Options) resolve() (Options, error) {
 	default:
 		return o, fmt.Errorf("[engine] isolation: %q is none of auto, %s, %s, %s", o.Isolation, IsolationNamespaces, IsolationReduced, IsolationNone)
 	}
+	if err := o.checkUpstreams(); err != nil {
+		return o, err
+	}
 	dir, err := dataDir(o.DataDir)
 	if err != nil {
 		return o, err
@@ -109,6 +114,31 @@ func (o Options) resolve() (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// checkUpstreams looks at what sandboxes would fail by, one after the other.
+func (o *Options) checkUpstreams() error {
+	if o.Nameserver != "" {
+		if _, _, err := net.SplitHostPort(o.Nameserver); err != nil {
+			return fmt.Errorf("[engine] nameserver: %q is not host:port (try %q)", o.Nameserver, net.JoinHostPort(o.Nameserver, "53"))
+		}
+	}
+	if o.Roots == "" {
+		return nil
+	}
+	path, err := filepath.Abs(o.Roots) // sandboxes' shims have another working directory
+	if err != nil {
+		return fmt.Errorf("[engine] ca: %w", err)
+	}
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("[engine] ca: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return fmt.Errorf("[engine] ca: %s has no certificate in PEM form", path)
+	}
+	o.Roots = path
+	return nil
 }
 
 // dataDir makes the data directory and names it without links.
