@@ -50,7 +50,10 @@ type PluginTest struct {
 	Config map[string]any // put over the plugin's own configuration, key by key
 	// Grants are databases by the name that the plugin uses, put over those of the configuration. One that
 	// it asks for and that nobody granted is a temporary SQLite file.
-	Grants        map[string]config.SQL
+	Grants map[string]config.SQL
+	// References are what a broker finds values by, and the name of the secret that each leads to. The
+	// secrets are made up.
+	References    map[string]string
 	With, Without []string // features of the suite that are tried, or left out, whatever the plugin says
 
 	Match        func(name string) bool // nil: all cases
@@ -69,7 +72,10 @@ type PluginTest struct {
 	Ended func(PluginTestCase) // after each case, in their order; may be nil
 }
 
-// PluginTestCases returns every case that TestPlugin knows, without an ending.
+// PluginTestBrokerCases returns every case of a credential broker, without an ending.
+func PluginTestBrokerCases() []PluginTestCase { return plugintest.BrokerList() }
+
+// PluginTestCases returns every case of a ledger, without an ending.
 func PluginTestCases() []PluginTestCase { return plugintest.List() }
 
 // PluginTestFeatures returns the names of the suite's features.
@@ -137,7 +143,7 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 	}
 	report, err := plugintest.Run(ctx, plugintest.Options{
 		Name: name, Wasm: wasm, SHA256: digest, Config: settings, Limits: limits, HostVersion: version,
-		CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Grants: grants,
+		CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Grants: grants, References: opts.References,
 		With: features(opts.With), Without: features(opts.Without),
 		Match: opts.Match, Parallel: opts.Parallel, Rounds: opts.Rounds, Seed: opts.Seed, Deadline: opts.CaseDeadline,
 		Dir: opts.Dir, Template: opts.Template, Begun: opts.Begun, Ended: opts.Ended,

@@ -22,6 +22,7 @@ type pluginTestFlags struct {
 	set           []string
 	settings      string
 	grants        []string
+	references    []string
 	with, without []string
 	run           string
 	list          bool
@@ -38,7 +39,7 @@ func newPluginTest(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test NAME|FILE",
 		Short: "Try a plugin: every rule of the shared suite as a case, each on storage of its own",
-		Long: `test runs the shared suite against a ledger plugin: one that the configuration names, a
+		Long: `test runs the shared suite against a ledger or a credential broker: one that the configuration names, a
 bundled one, or a module in a file, which need not be pinned. Each rule is a case. Which of
 them run follows from the plugin's manifest; the others are listed with the reason.
 
@@ -46,6 +47,9 @@ The plugin is granted what it asks for and nothing else, and what it gets is pri
 case has storage of its own: a temporary SQLite file, or, on a PostgreSQL server that is
 granted, a database that is made for the case and dropped after it. Nothing that the
 configuration names is ever written to.
+
+A broker gets sandboxes' sidecars whose vault is the embedded engine's, and secrets that are made
+up. --reference says by what it finds the value of a secret.
 
 A guest that crashes, never ends or eats memory fails its case, with the host's error, and
 the others go on. Every case runs twice by default, the second time in an order of chance:
@@ -57,6 +61,7 @@ plugin could not be loaded, and 2 for wrong usage.`,
   alineo-host plugin test ./my-ledger.wasm --set region=eu --run '^append/' --json
   alineo-host plugin test ./my-pg-ledger.wasm --grant ledger=env:DATABASE_URL
   alineo-host plugin test sqlite --junit report.xml
+  alineo-host plugin test broker-vault --reference secret:github=github
   alineo-host plugin test --list`,
 		Args: usage(func(cmd *cobra.Command, args []string) error {
 			if f.list {
@@ -75,6 +80,7 @@ plugin could not be loaded, and 2 for wrong usage.`,
 	flags.StringArrayVar(&f.set, "set", nil, "a `KEY=VALUE` of the plugin's configuration; the value is JSON, or else text; dots in the key make tables (repeatable)")
 	flags.StringVar(&f.settings, "settings", "", "a TOML or JSON `file` with the plugin's configuration")
 	flags.StringArrayVar(&f.grants, "grant", nil, "give the plugin a database: `NAME=sqlite`, or NAME=DSN of a PostgreSQL server; env:VARIABLE and file:PATH are read (repeatable)")
+	flags.StringArrayVar(&f.references, "reference", nil, "a broker finds the value of the secret NAME by REF: `REF=NAME` (repeatable)")
 	flags.StringArrayVar(&f.with, "with", nil, "try a `feature` that the manifest does not tell: "+strings.Join(host.PluginTestFeatures(), ", ")+" (repeatable)")
 	flags.StringArrayVar(&f.without, "without", nil, "leave a `feature` out (repeatable)")
 	flags.StringVar(&f.run, "run", "", "only cases whose name matches the `regexp`")
@@ -95,8 +101,11 @@ func (a *app) listPluginTests(pattern string) error {
 		return err
 	}
 	var rows [][]string
-	for _, c := range host.PluginTestCases() {
-		if !match(c.Name) {
+	seen := map[string]bool{}
+	for _, c := range slices.Concat(host.PluginTestCases(), host.PluginTestBrokerCases()) {
+		again := seen[c.Name] // rules for plugins of any kind
+		seen[c.Name] = true
+		if again || !match(c.Name) {
 			continue
 		}
 		if a.out.json {
@@ -182,6 +191,16 @@ func (f *pluginTestFlags) options() (host.PluginTest, error) {
 	if opts.Config, err = pluginSettings(f.settings, f.set); err != nil {
 		return opts, err
 	}
+	for _, text := range f.references {
+		at := strings.LastIndexByte(text, '=')
+		if at <= 0 || at == len(text)-1 {
+			return opts, fmt.Errorf("--reference %q is not a reference, = and the name of a secret (secret:github=github)", text)
+		}
+		if opts.References == nil {
+			opts.References = map[string]string{}
+		}
+		opts.References[text[:at]] = text[at+1:]
+	}
 	opts.Grants, err = pluginGrants(f.grants)
 	return opts, err
 }
@@ -202,6 +221,10 @@ func (a *app) pinLines(nameOrFile string, report host.PluginTestReport) string {
 	for _, g := range report.Plan.Grants {
 		if g.Capability == "files" {
 			fmt.Fprintf(&b, "[[plugins.%s.grant.files]]   # %s\nhost = \"./data\"\nguest = %q\nmode = \"rw\"\n", tomlKey(name), oneLine(g.Reason, maxCell), g.Resource)
+			continue
+		}
+		if g.Capability == "secret" {
+			fmt.Fprintf(&b, "grant.secrets = [%q]   # %s\n", g.Resource, oneLine(g.Reason, maxCell))
 			continue
 		}
 		fmt.Fprintf(&b, "[plugins.%s.%s.%s]   # %s\n", tomlKey(name), g.Capability, tomlKey(g.Resource), oneLine(g.Reason, maxCell))

@@ -17,6 +17,10 @@
 // others wrote, follows from its state; the cases about rows of other programs run when it uses the
 // reference client's table. What does not apply is reported as not run, with the reason.
 //
-// imports: abi, host/config, host/store, host/store/storetest, host/internal/adapter,
-// host/internal/capability, host/internal/plugin.
+// A plugin of kind "broker" is tried with host/credential/brokertest, its sandboxes' sidecars being the
+// embedded engine's vault on a socket. Secrets that it asks for, and those that Options.References lead
+// to, are made up for each case.
+//
+// imports: abi, host/config, host/credential, host/store, host/store/storetest, host/internal/adapter,
+// host/internal/capability, host/internal/plugin, host/internal/sidecar.
 package plugintest

@@ -39,7 +39,7 @@ func (s *subject) grant() error {
 	var errs []error
 	for _, want := range s.manifest.Capabilities {
 		switch want.Name {
-		case "log":
+		case "log", "secret":
 		case "sql":
 			db, given := s.opts.Grants[want.Resource]
 			if !given {
@@ -49,7 +49,10 @@ func (s *subject) grant() error {
 		case "files":
 			s.directories = append(s.directories, want)
 		default:
-			errs = append(errs, fmt.Errorf("plugin %q wants %q of %q (%s), which it can't be granted here; it can have \"sql\", \"files\" and \"log\"",
+			if want.Optional {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("plugin %q wants %q of %q (%s), which it can't be granted here; it can have \"sql\", \"files\", \"secret\" and \"log\"",
 				s.opts.Name, want.Name, want.Resource, want.Reason))
 		}
 	}

@@ -30,7 +30,10 @@ type Options struct {
 
 	// Grants are databases by the name that the plugin uses. One that it asks for and that is not here is
 	// a temporary SQLite file. Of a granted SQLite file everything counts but its path.
-	Grants        map[string]config.SQL
+	Grants map[string]config.SQL
+	// References are what a broker finds values by, and the name of the secret that each leads to. The
+	// secrets are made up.
+	References    map[string]string
 	With, Without []storetest.Feature // that are run, or left out, whatever the plugin says
 
 	Match    func(name string) bool // nil: all cases
@@ -85,6 +88,11 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 		}
 	}
 	s.runChecks(ctx, ended)
+	if s.isBroker() {
+		s.runBroker(ctx, ended)
+		report.Took = time.Since(began)
+		return report, ctx.Err()
+	}
 	storetest.Check(ctx, s.fresh, storetest.CheckOptions{
 		Features: s.features, Match: func(c storetest.Case) bool { return s.matches(c.Name) },
 		Parallel: opts.Parallel, Rounds: opts.Rounds, Seed: opts.Seed, Deadline: opts.Deadline, Dir: dir,
@@ -127,9 +135,13 @@ func load(ctx context.Context, opts Options) (_ *subject, err error) {
 	if err := s.grant(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotRunnable, err)
 	}
-	s.features = s.declared(ctx)
+	if !s.isBroker() {
+		s.features = s.declared(ctx)
+	}
 	return s, nil
 }
+
+func (s *subject) isBroker() bool { return slices.Contains(s.manifest.Kinds, kindBroker) }
 
 // declared are the suite's features that the plugin has.
 func (s *subject) declared(ctx context.Context) []storetest.Feature {
@@ -180,7 +192,7 @@ func (s *subject) lists(ops ...abi.Op) bool {
 }
 
 // kinds are those that there are cases for.
-func kinds() []string { return []string{"ledger", "instances", "runs", "log", "locks"} }
+func kinds() []string { return []string{"ledger", "instances", "runs", "log", "locks", kindBroker} }
 
 // stores are the features about durable runs that the manifest declares: the kinds, and of each of them
 // the optional operations.
@@ -230,7 +242,11 @@ func (s *subject) plan() Plan {
 	for _, f := range s.features {
 		p.Features = append(p.Features, string(f))
 	}
-	for _, c := range List() {
+	list := List()
+	if s.isBroker() {
+		list, p.Grants = BrokerList(), append(p.Grants, s.grantsOfBroker()...)
+	}
+	for _, c := range list {
 		if s.matches(c.Name) {
 			p.Cases++
 		}

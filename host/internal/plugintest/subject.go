@@ -111,7 +111,9 @@ func (s *subject) open(ctx context.Context, at place, name string) (*instance, e
 		closers[guest] = dir
 		spec.Files = append(spec.Files, plugin.Files{Guest: guest, Dir: dir})
 	}
-	caps := capability.NewSet(capability.SetOptions{Plugin: s.opts.Name, Databases: databases, Files: closers, Logger: s.opts.Logger})
+	caps := capability.NewSet(capability.SetOptions{
+		Plugin: s.opts.Name, Databases: databases, Files: closers, Secrets: newMadeUp(s.secretNames()).readers(), Logger: s.opts.Logger,
+	})
 	spec.Caps = caps
 	seen := func(failure *plugin.Error) { s.note(name, failure) }
 	p, err := s.runtime.Load(ctx, spec)
