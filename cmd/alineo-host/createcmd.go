@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 )
@@ -71,6 +72,7 @@ func rules(action string, targets []string) []opensandbox.NetworkRule {
 
 func newCreate(a *app) *cobra.Command {
 	var f makeFlags
+	var bound boundFlags
 	var image, environment string
 	cmd := &cobra.Command{
 		Use:   "create [flags]",
@@ -80,7 +82,10 @@ and the others then work with it, and "sandboxes delete" ends it. Where the serv
 a time to live, --lifetime says how long.
 
 With --allow and --deny it has a network policy, which "policy" can then change while it runs;
-without them it has none, and its network is the server's own.`,
+without them it has none, and its network is the server's own.
+
+With --credential-proxy, "credentials" can give its requests what it never sees; --credential does so
+from the beginning, and lets it reach the host.`,
 		Example: `  id=$(alineo-host create)
   alineo-host create --image alpine:3.20 --name build --cpu 2 --memory 4Gi
   alineo-host create --environment node --allow registry.npmjs.org`,
@@ -89,29 +94,40 @@ without them it has none, and its network is the server's own.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			specs, err := bound.parse()
+			if err != nil {
+				return err
+			}
+			policy, proxy := bound.policy(f.policy(), specs)
 			if environment != "" && (image != "" || f.resources != sandbox.Resources{}) {
 				return &exitError{code: exitUsage, err: errors.New("--environment has an image and resources already; leave --image, --cpu and --memory out")}
 			}
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
-				return a.leave(ctx, h, "created", func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
+				values, err := a.resolveBound(ctx, h, specs)
+				if err != nil {
+					return err
+				}
+				return a.leave(ctx, h, "created", bindingTo(ctx, specs, values, func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
 					if environment != "" {
 						if err := a.knownEnvironment(ctx, h, environment); err != nil {
 							return nil, err
 						}
 						return boxes.Environment(environment, sandbox.EnvironmentOptions{}).Create(ctx, sandbox.SpawnOptions{
-							Name: f.name, Env: env, Lifetime: f.lifetime, NetworkPolicy: f.policy(),
+							Name: f.name, Env: env, Lifetime: f.lifetime, NetworkPolicy: policy, CredentialProxy: proxy,
 						})
 					}
 					return boxes.Create(ctx, sandbox.CreateOptions{
-						Name: f.name, Image: image, Env: env, Resources: f.resources, Lifetime: f.lifetime, NetworkPolicy: f.policy(),
+						Name: f.name, Image: image, Env: env, Resources: f.resources, Lifetime: f.lifetime,
+						NetworkPolicy: policy, CredentialProxy: proxy,
 					})
-				}, &f)
+				}), &f)
 			})
 		},
 	}
 	f.add(cmd)
 	f.addName(cmd)
 	f.addResources(cmd)
+	bound.add(cmd)
 	cmd.Flags().StringVar(&image, "image", "", "image (default: [sandbox] image; \"host\" is this machine's own root)")
 	cmd.Flags().StringVar(&environment, "environment", "", "make it of this environment (see env build)")
 	return cmd
@@ -160,4 +176,20 @@ func (a *app) knownEnvironment(ctx context.Context, h *host.Host, name string) e
 		return a.environmentHint(err, name)
 	}
 	return nil
+}
+
+// bindingTo binds credentials to the sandbox that create makes, before anybody gets it.
+func bindingTo(
+	ctx context.Context, specs []boundSpec, values []credential.Secret, create func(*sandbox.Client, map[string]string) (*sandbox.Handle, error),
+) func(*sandbox.Client, map[string]string) (*sandbox.Handle, error) {
+	return func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
+		sb, err := create(boxes, env)
+		if err != nil {
+			return nil, err
+		}
+		if err := bindAll(ctx, sb, specs, values); err != nil {
+			return nil, errors.Join(err, closeSandbox(ctx, sb))
+		}
+		return sb, nil
+	}
 }

@@ -40,6 +40,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 func newRun(a *app) *cobra.Command {
 	var f runFlags
 	var create sandbox.CreateOptions
+	var bound boundFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARG…]",
 		Short: "Run a command, or the steps of a script, in a new sandbox",
@@ -66,14 +67,24 @@ was interrupted: Ctrl-C stops the remote command and closes the sandbox.`,
 			if err != nil {
 				return err
 			}
+			specs, err := bound.parse()
+			if err != nil {
+				return err
+			}
+			create.NetworkPolicy, create.CredentialProxy = bound.policy(nil, specs)
 			err = a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				create.Lifetime = f.life(h)
-				return a.run(ctx, h, create, &f, steps, args)
+				values, err := a.resolveBound(ctx, h, specs)
+				if err != nil {
+					return err
+				}
+				return a.run(ctx, h, create, &f, steps, args, func(sb *sandbox.Handle) error { return bindAll(ctx, sb, specs, values) })
 			})
 			return hostFailed(err)
 		},
 	}
 	f.add(cmd)
+	bound.add(cmd)
 	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
 	cmd.Flags().StringVar(&create.Name, "name", "", "name in the ledger (default: sandbox- and the beginning of its id)")
 	cmd.Flags().StringVar(&create.Image, "image", "", "image (default: [sandbox] image; \"host\" is this machine's own root)")
@@ -115,7 +126,9 @@ func (f *runFlags) life(h *host.Host) time.Duration {
 	return defaultLifetime
 }
 
-func (a *app) run(ctx context.Context, h *host.Host, create sandbox.CreateOptions, f *runFlags, steps *script.Script, args []string) error {
+func (a *app) run(
+	ctx context.Context, h *host.Host, create sandbox.CreateOptions, f *runFlags, steps *script.Script, args []string, prepare func(*sandbox.Handle) error,
+) error {
 	r, err := newRunner(a, f)
 	if err != nil {
 		return err
@@ -131,10 +144,12 @@ func (a *app) run(ctx context.Context, h *host.Host, create sandbox.CreateOption
 		return err
 	}
 	a.out.progressf("sandbox %s is ready after %s", r.sb.ID(), time.Since(began).Round(time.Millisecond))
-	if steps == nil {
-		err = r.command(ctx, commandLine(args))
-	} else {
-		err = r.steps(ctx, steps, nil)
+	if err = prepare(r.sb); err == nil {
+		if steps == nil {
+			err = r.command(ctx, commandLine(args))
+		} else {
+			err = r.steps(ctx, steps, nil)
+		}
 	}
 	return r.finish(ctx, h, err)
 }

@@ -19,12 +19,12 @@ func (a *app) withHost(ctx context.Context, f func(context.Context, *host.Host) 
 	if err != nil {
 		return err
 	}
-	return openHost(ctx, cfg, f)
+	return openHost(ctx, cfg, f, host.WithCredentialResolver(a.askCredential))
 }
 
 // openHost is withHost for a configuration that is there already.
-func openHost(ctx context.Context, cfg *config.Config, f func(context.Context, *host.Host) error) error {
-	h, err := host.Open(ctx, cfg)
+func openHost(ctx context.Context, cfg *config.Config, f func(context.Context, *host.Host) error, opts ...host.Option) error {
+	h, err := host.Open(ctx, cfg, opts...)
 	if err != nil {
 		return err
 	}

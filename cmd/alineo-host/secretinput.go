@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/alineo-labs/alineo-host/host/credential"
+)
+
+// maxSecret is how much is read of a value, in bytes: more than any credential may have.
+const maxSecret = 1 << 20
+
+// readSecret reads a value from a file, from a pipe, or from whoever types it without an echo. One line
+// end behind it is not a part of it.
+func readSecret(ctx context.Context, file, prompt string) (credential.Secret, error) {
+	var text []byte
+	var err error
+	switch {
+	case file != "" && file != "-":
+		var opened *os.File
+		if opened, err = os.Open(file); err != nil {
+			return credential.Secret{}, fmt.Errorf("reading the value: %w", err)
+		}
+		defer func() { _ = opened.Close() }() // it was only read
+		text, err = io.ReadAll(io.LimitReader(opened, maxSecret+1))
+	case file == "" && term.IsTerminal(int(os.Stdin.Fd())):
+		text, err = typeSecret(ctx, prompt)
+	default:
+		text, err = io.ReadAll(io.LimitReader(os.Stdin, maxSecret+1))
+	}
+	switch {
+	case err != nil:
+		return credential.Secret{}, fmt.Errorf("reading the value: %w", err)
+	case len(text) > maxSecret:
+		return credential.Secret{}, fmt.Errorf("reading the value: it has more than %d bytes", maxSecret)
+	}
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	if len(text) == 0 {
+		return credential.Secret{}, errors.New("reading the value: there is none")
+	}
+	return credential.NewSecret(string(text)), nil
+}
+
+// typeSecret reads a line from the terminal, which shows nothing of it.
+func typeSecret(ctx context.Context, prompt string) ([]byte, error) {
+	fd := int(os.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = fmt.Fprint(os.Stderr, prompt)
+	type typed struct {
+		text []byte
+		err  error
+	}
+	done := make(chan typed, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		done <- typed{text, err}
+	}()
+	defer func() { _, _ = fmt.Fprintln(os.Stderr) }()
+	select {
+	case t := <-done:
+		return t.text, t.err
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), term.Restore(fd, before)) // else the shell has no echo
+	}
+}
+
+// askCredential asks whoever is at the terminal for a value that the host can't get by itself.
+func (a *app) askCredential(ctx context.Context, name string, source credential.Source) (credential.Secret, error) {
+	if !term.IsTerminal(int(os.Stdin.Fd())) || !a.out.terminal {
+		return credential.Secret{}, nil
+	}
+	value, err := readSecret(ctx, "", fmt.Sprintf("value of credential %q (%s): ", name, source))
+	if err != nil {
+		return credential.Secret{}, err
+	}
+	return value, nil
+}
+
+// sourceOf reads what says where a value comes from: env:NAME, or anything that the broker knows.
+func sourceOf(text string) *credential.Source {
+	if text == "" {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(text, "env:"); ok {
+		return credential.Env(name)
+	}
+	return credential.External(text)
+}
