@@ -79,7 +79,7 @@ The resources are those in the ledger; for a sandbox of which it does not know t
 					if errors.Is(err, sandbox.ErrNoFork) {
 						return nil, fmt.Errorf("%w; give --cpu and --memory", err)
 					}
-					return child, err
+					return child, unresolvedHint(err)
 				}, &f)
 			})
 		},

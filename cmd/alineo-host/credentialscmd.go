@@ -124,6 +124,14 @@ func (a *app) credentialHint(err error, id string) error {
 	return err
 }
 
+// unresolvedHint says how a value can be given to those who resume and fork.
+func unresolvedHint(err error) error {
+	if errors.Is(err, credential.ErrUnresolved) {
+		return fmt.Errorf("%w\n(set the variable that it comes from, let the broker know the reference, or run this on a terminal to be asked)", err)
+	}
+	return err
+}
+
 func newCredentialsList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "list ID",

@@ -87,7 +87,7 @@ func (a *app) resume(ctx context.Context, h *host.Host, id, tag string, f *runFl
 		Tag: tag, Lifetime: f.life(h), NoReplay: steps == nil,
 	})
 	if err != nil {
-		return err
+		return unresolvedHint(err)
 	}
 	a.out.notef("resumed %s as %s", details.SandboxID, r.sb.ID())
 	a.out.progressf("it is ready after %s", time.Since(began).Round(time.Millisecond))

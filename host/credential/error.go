@@ -63,7 +63,7 @@ type UnresolvedError struct {
 
 // Error says which credential, of which sandbox, why, and what to do.
 func (e *UnresolvedError) Error() string {
-	return fmt.Sprintf("credential %q of sandbox %s can't be bound again: %v (give a resolver that knows its value)",
+	return fmt.Sprintf("credential %q of sandbox %s can't be bound again: %v (a resolver, ResolveCredential, can give its value)",
 		e.Name, e.SandboxID, e.Err)
 }
 

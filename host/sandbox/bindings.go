@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/credential"
+	"github.com/alineo-labs/alineo-host/host/ledger"
 )
 
 // boundList is which credentials a ledger says are bound, in the order in which they first were.
@@ -119,6 +120,38 @@ func (h *Handle) bindings(ctx context.Context) (state *bindings, done func(), er
 		return nil, nil, credential.ErrNoProxy
 	}
 	return b, done, nil
+}
+
+// learnBound reads what is bound in a sandbox that somebody else has made, and learns the values that are
+// at hand: those of variables. Others are not known here before they are bound here.
+func (h *Handle) learnBound(ctx context.Context) error {
+	h.bound.loaded = false
+	if h.stream == nil {
+		return nil
+	}
+	lineage, _, err := ledger.Lineage(ctx, h.c.store, h.Key())
+	if err != nil {
+		return err
+	}
+	created, err := readCreated(lineage[len(lineage)-1].Created)
+	if err != nil || !created.credentialProxy {
+		h.bound.loaded = err == nil
+		return nil //nolint:nilerr // whoever needs it will be told
+	}
+	found, err := h.c.readControls(ctx, h.Key())
+	if err != nil {
+		return nil //nolint:nilerr // whoever needs it will be told
+	}
+	h.bound.proxy, h.bound.list, h.bound.loaded = true, found.credentials, true
+	for _, bound := range found.credentials {
+		if bound.Source == nil || bound.Source.Type != credential.SourceEnv {
+			continue
+		}
+		if value, ok := h.c.opts.LookupEnv(bound.Source.VarName); ok {
+			h.bound.learn(h.c.redactor(), credential.NewSecret(value), bound.Binding)
+		}
+	}
+	return nil
 }
 
 // clearTimeout bounds what Close does for the credentials.

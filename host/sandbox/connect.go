@@ -92,8 +92,11 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 		l.after = max(stream.LastStep(), 0)
 	}
 	handle := c.newHandle(l, id, stream, release)
+	if err := handle.learnBound(ctx); err != nil {
+		return nil, err
+	}
 	handle.lifetime = c.opts.Lifetime
-	handle.paused, handle.bound.loaded, handle.policed = paused, false, true
+	handle.paused, handle.policed = paused, true
 	if paused {
 		handle.execd.ExpectSilence(true)
 	}
