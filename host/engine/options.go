@@ -96,7 +96,8 @@ func (o Options) resolve() (Options, error) {
 	default:
 		return o, fmt.Errorf("[engine] isolation: %q is none of auto, %s, %s, %s", o.Isolation, IsolationNamespaces, IsolationReduced, IsolationNone)
 	}
-	if err := o.checkUpstreams(); err != nil {
+	var err error
+	if o.Roots, err = o.upstreamRoots(); err != nil {
 		return o, err
 	}
 	dir, err := dataDir(o.DataDir)
@@ -116,29 +117,29 @@ func (o Options) resolve() (Options, error) {
 	return o, nil
 }
 
-// checkUpstreams looks at what sandboxes would fail by, one after the other.
-func (o *Options) checkUpstreams() error {
+// upstreamRoots is the absolute path of Roots: sandboxes' shims have another working directory. It looks at
+// what sandboxes would fail by, one after the other.
+func (o Options) upstreamRoots() (string, error) {
 	if o.Nameserver != "" {
 		if _, _, err := net.SplitHostPort(o.Nameserver); err != nil {
-			return fmt.Errorf("[engine] nameserver: %q is not host:port (try %q)", o.Nameserver, net.JoinHostPort(o.Nameserver, "53"))
+			return "", fmt.Errorf("[engine] nameserver: %q is not host:port (try %q)", o.Nameserver, net.JoinHostPort(o.Nameserver, "53"))
 		}
 	}
 	if o.Roots == "" {
-		return nil
+		return "", nil
 	}
-	path, err := filepath.Abs(o.Roots) // sandboxes' shims have another working directory
+	path, err := filepath.Abs(o.Roots)
 	if err != nil {
-		return fmt.Errorf("[engine] ca: %w", err)
+		return "", fmt.Errorf("[engine] ca: %w", err)
 	}
 	pem, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("[engine] ca: %w", err)
+		return "", fmt.Errorf("[engine] ca: %w", err)
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return fmt.Errorf("[engine] ca: %s has no certificate in PEM form", path)
+		return "", fmt.Errorf("[engine] ca: %s has no certificate in PEM form", path)
 	}
-	o.Roots = path
-	return nil
+	return path, nil
 }
 
 // dataDir makes the data directory and names it without links.

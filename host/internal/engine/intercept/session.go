@@ -63,11 +63,9 @@ func (p *Proxy) Serve(c net.Conn, name string, port uint16) {
 	defer func() { _ = s.Close() }()
 	serve, err := p.open(s)
 	if err != nil {
-		reason := "TLS failed: does the process trust the sandbox's certificate authority?"
-		if m, ok := errors.AsType[malformed](err); ok {
-			reason = m.reason
+		if _, ok := errors.AsType[malformed](err); !ok { // that has been recorded
+			p.opts.Record(trail.Entry{Kind: trail.Refused, Host: name, Port: port, Reason: "TLS failed: does the process trust the sandbox's certificate authority?"})
 		}
-		p.opts.Record(trail.Entry{Kind: trail.Refused, Host: name, Port: port, Reason: reason})
 		return
 	}
 	select {
@@ -94,7 +92,9 @@ func (p *Proxy) open(s *session) (net.Conn, error) {
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if n := strings.ToLower(strings.TrimSuffix(hello.ServerName, ".")); n != "" && n != s.name {
-				return nil, malformed{fmt.Sprintf("the server name of TLS is %q", n)}
+				m := malformed{fmt.Sprintf("the server name of TLS is %q", n)}
+				refused(m.reason)
+				return nil, m
 			}
 			return p.opts.Authority.certificate(s.name)
 		},
