@@ -65,11 +65,11 @@ func decodeEntries(rows capability.Rows) ([]store.Entry, error) {
 	for i := range entries {
 		c.row = i
 		e := &entries[i]
-		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.int(abi.RowStep), c.int(abi.RowTS)
+		e.ID, e.StepIndex, e.TS = c.int(abi.RowID), c.whole(abi.RowStep), c.int(abi.RowTS)
 		e.SandboxID, e.Name = ids.intern(c.bytes(abi.RowSandboxID)), ids.intern(c.bytes(abi.RowName))
 		e.Event = events.intern(c.content(abi.RowEvent))
 		if kind, _ := c.number(abi.RowBranch); kind != abi.KindNull {
-			branch := c.int(abi.RowBranch)
+			branch := c.whole(abi.RowBranch)
 			e.Branch = &branch
 		}
 		if kind, _ := c.view(abi.RowPayload); kind != abi.KindNull {

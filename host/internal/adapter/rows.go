@@ -3,6 +3,9 @@ package adapter
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
@@ -181,6 +184,33 @@ func (c *cells) int(column uint32) int64 {
 		c.fail(column, "an integer", kind)
 		return 0
 	}
+	return n
+}
+
+// whole is int for a column in which others may have put something else: what that begins with counts.
+func (c *cells) whole(column uint32) int64 {
+	kind, n := c.number(column)
+	if kind == abi.KindInt || kind == abi.KindNull {
+		return n
+	}
+	v := c.rows.Value(c.row, int(column))
+	if v.Kind == abi.KindReal {
+		switch {
+		case v.Real >= math.MaxInt64:
+			return math.MaxInt64
+		case v.Real <= math.MinInt64:
+			return math.MinInt64
+		case v.Real != v.Real:
+			return 0
+		}
+		return int64(v.Real)
+	}
+	text := strings.TrimLeft(string(v.Bytes), " \t\r\n")
+	end := 0
+	for end < len(text) && ('0' <= text[end] && text[end] <= '9' || end == 0 && (text[0] == '-' || text[0] == '+')) {
+		end++
+	}
+	n, _ = strconv.ParseInt(text[:end], 10, 64) //nolint:errcheck // no digits are 0, and too many are the largest
 	return n
 }
 

@@ -57,7 +57,7 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
 	const run = `CAST(json_extract(e.payload, '$.runId') AS TEXT)`
 	switch fault {
 	case "append/round-trip": // loses a column
-		sql.Read, sql.Sparse = everywhere(sql.Read, "CAST(branch AS INTEGER) AS branch", "NULL AS branch"), everywhere(sql.Sparse, "CAST(branch AS INTEGER) AS branch", "NULL AS branch")
+		sql.Read, sql.Sparse = everywhere(sql.Read, "branch, event", "NULL AS branch, event"), everywhere(sql.Sparse, "branch, event", "NULL AS branch, event")
 	case "append/null": // takes JSON's null for none
 		stored(sql, payload, "nullif(?, 'null')")
 	case "append/unicode": // knows only the first plane
