@@ -38,7 +38,9 @@ func maintenanceSQL(in func(string) string, inText string) ledgerkit.Maintenance
 		Stats: in(`SELECT CASE WHEN (SELECT coalesce(max(id), 0) FROM {}alineo_events) - (SELECT coalesce(min(id), 0) FROM {}alineo_events) < 1000000
   THEN (SELECT count(*) FROM {}alineo_events) ELSE -1 END, ` +
 			size("alineo_events") + ` + ` + size("alineo_environments") + ` + ` + size("alineo_host_heads") + ` + ` +
-			size("alineo_host_segments") + ` + ` + size("alineo_host_tombstones") + ` + ` + size("alineo_host_schema")),
+			size("alineo_host_segments") + ` + ` + size("alineo_host_tombstones") + ` + ` + size("alineo_host_schema") + ` + ` +
+			size("sandbox_instances") + ` + ` + size("alineo_host_runs") + ` + ` + size("alineo_host_logs") + ` + ` +
+			size("alineo_host_log_events") + ` + ` + size("alineo_host_locks")),
 	}
 }
 
