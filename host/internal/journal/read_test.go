@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("one\ntwo\n"), uint8(1), uint8(4), false)
 	f.Add([]byte{}, uint8(1), uint8(1), true)
 	f.Fuzz(func(t *testing.T, content []byte, piece, breaks uint8, streams bool) {
-		whole := append(content[:len(content):len(content)], "\nend\n"...)
+		whole := slices.Concat(content, []byte("\nend\n"))
 		// A stream that never brings a whole line makes no progress, and Read gives up: not what is looked at.
 		longest := 0
 		for line := range bytes.Lines(whole) {
