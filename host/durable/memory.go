@@ -1,8 +1,11 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +35,8 @@ type memoryRun struct {
 	secret store.RunSecret
 	ended  time.Time
 
+	interrupted *int64
+
 	epoch  uint64
 	log    []store.LogEvent
 	closed bool
@@ -50,7 +55,7 @@ func (m *memory) sweep() {
 
 type memoryInstances memory
 
-func (*memoryInstances) Features() store.InstanceFeatures { return store.InstanceFeatures{} }
+func (*memoryInstances) Features() store.InstanceFeatures { return store.InstanceFeatures{List: true} }
 
 func (m *memoryInstances) Get(_ context.Context, key string) (store.Instance, bool, error) {
 	m.mu.Lock()
@@ -82,14 +87,16 @@ func (*memoryInstances) DeleteIf(context.Context, string, string) (bool, error) 
 	return false, store.ErrUnsupported
 }
 
-func (*memoryInstances) List(context.Context, store.InstanceListOptions) (store.InstancePage, error) {
-	return store.InstancePage{}, store.ErrUnsupported
+func (m *memoryInstances) List(context.Context, store.InstanceListOptions) (store.InstancePage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return store.InstancePage{Instances: slices.Collect(maps.Values(m.instances)), Now: now()}, nil
 }
 
 type memoryRuns memory
 
 func (*memoryRuns) Features() store.RunFeatures {
-	return store.RunFeatures{Fenced: true, CountBySandbox: true, Secret: true}
+	return store.RunFeatures{Fenced: true, List: true, ListReclaimable: true, CountBySandbox: true, Secret: true, Delete: true}
 }
 
 func (m *memoryRuns) CreateOrGet(_ context.Context, fresh store.NewRun) (store.Run, bool, error) {
@@ -124,10 +131,16 @@ func (m *memoryRuns) Patch(_ context.Context, id string, patch store.RunPatch) (
 func (run *memoryRun) apply(patch store.RunPatch) {
 	set := patch.Set
 	if set.Status != nil {
-		run.Status = *set.Status
+		if run.Status = *set.Status; run.Status == store.RunInterrupted {
+			at := now()
+			run.interrupted = &at
+		}
 	}
 	if set.Error != nil {
 		run.Error = set.Error
+	}
+	if set.DriverEpoch != nil {
+		run.DriverEpoch = set.DriverEpoch
 	}
 	if set.CancelRequested != nil {
 		run.CancelRequested = set.CancelRequested
@@ -234,19 +247,56 @@ func (*memoryRuns) ListByThread(context.Context, string, store.PageOptions) (sto
 	return store.RunPage{}, store.ErrUnsupported
 }
 
-func (*memoryRuns) List(context.Context, store.RunListOptions) (store.RunPage, error) {
-	return store.RunPage{}, store.ErrUnsupported
+// List returns all on one page: there are as many as go on in this process.
+func (m *memoryRuns) List(_ context.Context, opts store.RunListOptions) (store.RunPage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var page store.RunPage
+	for _, run := range m.runs {
+		if (opts.ThreadID == "" || opts.ThreadID == run.ThreadID) && (opts.Status == "" || opts.Status == run.Status) &&
+			(opts.FinishedBefore == nil || run.FinishedAt != nil && *run.FinishedAt < *opts.FinishedBefore) {
+			page.Runs = append(page.Runs, run.Run)
+		}
+	}
+	slices.SortFunc(page.Runs, func(a, b store.Run) int {
+		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return page, nil
 }
 
-func (*memoryRuns) ListReclaimable(context.Context, store.ReclaimOptions) (store.ReclaimPage, error) {
-	return store.ReclaimPage{}, store.ErrUnsupported
+func (m *memoryRuns) ListReclaimable(_ context.Context, opts store.ReclaimOptions) (store.ReclaimPage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	page := store.ReclaimPage{Now: cmp.Or(opts.Now, now())}
+	for _, run := range m.runs {
+		since := run.DetachedSince
+		if opts.Status == store.RunInterrupted {
+			since = run.interrupted
+		}
+		if run.Status == cmp.Or(opts.Status, store.RunRunning) && since != nil && *since <= page.Now-opts.TTL.Milliseconds() {
+			page.Runs = append(page.Runs, store.ReclaimableRun{Run: run.Run, Since: *since})
+		}
+	}
+	slices.SortFunc(page.Runs, func(a, b store.ReclaimableRun) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	return page, nil
 }
 
-func (*memoryRuns) Delete(context.Context, string) (bool, error) { return false, store.ErrUnsupported }
+func (m *memoryRuns) Delete(_ context.Context, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run := m.runs[id]
+	if run != nil && !run.Status.Terminal() {
+		return false, store.ErrConflict
+	}
+	delete(m.runs, id)
+	return run != nil, nil
+}
 
 type memoryLog memory
 
-func (*memoryLog) Features() store.LogFeatures { return store.LogFeatures{} }
+func (*memoryLog) Features() store.LogFeatures { return store.LogFeatures{} } // a log goes with its record
 
 func (m *memoryLog) Append(_ context.Context, batch store.LogAppend) (uint64, error) {
 	m.mu.Lock()

@@ -30,7 +30,7 @@ const (
 	NeedCount    Need = "count"     // CountBySandbox
 	NeedList     Need = "list"      // List of runs and of instances
 	NeedSecret   Need = "secret"    // Secret
-	NeedRetain   Need = "retention" // Delete and Truncate
+	NeedRetain   Need = "retention" // Delete
 	NeedLocks    Need = "locks"
 	NeedSharing  Need = "sharing" // several handles see each other's writes
 	NeedByThread Need = "by thread"
@@ -79,10 +79,10 @@ func (c Case) runWith(t storetest.T, fresh func(storetest.T) Site) {
 // has is what the stores have.
 func (e *env) has() map[Need]bool {
 	stores := e.stores()
-	runs, instances, log := stores.Runs.Features(), stores.Instances.Features(), stores.Log.Features()
+	runs, instances := stores.Runs.Features(), stores.Instances.Features()
 	return map[Need]bool{
 		NeedFenced: runs.Fenced, NeedReclaim: runs.ListReclaimable, NeedCount: runs.CountBySandbox,
-		NeedList: runs.List && instances.List, NeedSecret: runs.Secret, NeedRetain: runs.Delete && log.Truncate,
+		NeedList: runs.List && instances.List, NeedSecret: runs.Secret, NeedRetain: runs.Delete,
 		NeedLocks: stores.Locks != nil, NeedByThread: runs.ListByThread, NeedSharing: true,
 	}
 }
