@@ -14,6 +14,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/credential"
+	"github.com/alineo-labs/alineo-host/host/durable"
 	"github.com/alineo-labs/alineo-host/host/engine"
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
@@ -71,7 +72,8 @@ type Host struct {
 	engine *engine.Engine // nil when the server is remote or not used yet
 	closed bool
 
-	runStores *RunStores // nil when they are not used yet
+	runStores *RunStores    // nil when they are not used yet
+	runs      *durable.Runs // the same
 }
 
 // Option gives a Host what a file can't.
@@ -183,10 +185,15 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	h.closed = true
-	client, eng := h.client, h.engine
+	client, eng, runs := h.client, h.engine, h.runs
 	h.mu.Unlock()
 
 	var errs []error
+	if runs != nil {
+		if err := runs.Close(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if client != nil {
 		if err := client.Close(ctx); err != nil {
 			errs = append(errs, err)
