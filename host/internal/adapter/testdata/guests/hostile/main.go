@@ -37,7 +37,7 @@ func init() {
 			l.mode = strings.Clone(mode)
 			return nil, nil
 		},
-		Ledger: l, Maintenance: l,
+		Ledger: l, Maintenance: l, Broker: l, Resolver: l,
 	})
 }
 
