@@ -2,9 +2,11 @@ package adapter_test
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -87,4 +89,39 @@ func TestRunsNeedTables(t *testing.T) {
 			t.Errorf("reading the ledger: %+v, %v", page, err)
 		}
 	})
+}
+
+// TestRunsWaitForTheUpgrade: where a large ledger of version 1 can't be brought up to date in a call, the
+// ledger goes on without, and runs are refused until there was the time.
+func TestRunsWaitForTheUpgrade(t *testing.T) {
+	t.Parallel()
+	rt := newRuntime(t)
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	if _, err := patientSQLite(t, rt, file, time.Minute).ListEnvironments(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	onFile(t, file, "UPDATE alineo_host_schema SET version = 1", "DROP TABLE IF EXISTS alineo_host_runs",
+		`INSERT INTO alineo_events(id, sandbox_id, name, step_idx, event, ts) VALUES
+		(1, 'a', 'run', -1, 'sandbox.created', 1), (9000000, 'a', 'run', -1, 'exec.completed', 2)`, version)
+	hasty := patientSQLite(t, rt, file, 10*time.Second) // 9,000,000 entries may take 90 s
+	s, err := stores(hasty, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_, _, err := s.Runs.Get(t.Context(), "run-1")
+		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "the database has no tables of durable runs") {
+			t.Errorf("a run in a ledger of version 1: %v", err)
+		}
+		if d, err := hasty.FindSandbox(t.Context(), "a"); err != nil || d.ExecCount != 1 {
+			t.Errorf("finding a sandbox: %+v, %v", d, err)
+		}
+	}
+	s, err = stores(patientSQLite(t, rt, file, 10*time.Minute), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, created, err := s.Runs.CreateOrGet(t.Context(), store.NewRun{ID: "run-1", ThreadID: "t"}); err != nil || !created {
+		t.Errorf("with the time that it takes: %v, %v", created, err)
+	}
 }
