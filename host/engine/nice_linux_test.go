@@ -6,7 +6,7 @@ import "testing"
 func TestGivesWay(t *testing.T) {
 	t.Parallel()
 	box := requireNamespaces(t).create(nil)
-	want := "10\nrefused\n"
+	want := "5\nrefused\n"
 	if box.hardLimits() {
 		want = "0\nrefused\n"
 	}

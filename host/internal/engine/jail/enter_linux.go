@@ -96,7 +96,7 @@ func Limit(spec *Spec, pid int) {
 }
 
 // politeness is the nice value of what runs in a sandbox whose use of processors nothing bounds.
-const politeness = 10
+const politeness = 5
 
 // giveWay makes what this thread starts go after the machine's own processes, which a bomb of forks
 // would otherwise make wait. Nobody in a sandbox can take it back. Where sessions are scheduled as
