@@ -157,7 +157,7 @@ func TestRedactJSON(t *testing.T) {
 		}
 	}
 	own := knowing("text", "stdout", "sandboxId")
-	for _, payload := range []string{`{"seq":1,"type":"stdout","text":"x"}`, `{"sandboxId":"x"}`} {
+	for _, payload := range []string{`{"seq":1,"type":"stdout","text":"x"}`, `{"sandboxId":"x"}`, `{"snapshotId":"a-text-b"}`} {
 		if got := string(own.JSON([]byte(payload), true)); got != payload {
 			t.Errorf("%s became %s", payload, got)
 		}

@@ -11,7 +11,8 @@ import (
 
 // JSON returns a JSON value without the values that are known, in its strings, also those that name
 // members, and its numbers, which then become strings. own is for the host's own events: there, the
-// names of members that readers look for, the type, and numbers at the top stay as they are. It
+// names of members that readers look for, the type, the ids that a server or the host has made up, and
+// numbers at the top stay as they are. It
 // returns its argument when there is nothing to take out, and does not change it.
 func (r *Redactor) JSON(value []byte, own bool) []byte {
 	p := r.patterns()
@@ -146,7 +147,7 @@ func (j *jsonWalk) value(depth int, name string) {
 	case '{', '[':
 		j.list(c, depth)
 	case '"':
-		j.text(j.own && depth == 1 && name == "type")
+		j.text(j.own && depth == 1 && madeUp(name))
 	default:
 		start := j.at
 		for j.at < len(j.src) && strings.IndexByte(",]} \t\r\n", j.src[j.at]) < 0 {
@@ -213,6 +214,16 @@ func (j *jsonWalk) text(leave bool) {
 	quoted, _ := encode(string(clean)) // a string has a JSON form, always
 	j.changed = true
 	j.out = append(j.out, quoted...)
+}
+
+// madeUp are members of the host's own events that no value can be in, but that may look like one that is
+// short.
+func madeUp(name string) bool {
+	switch name {
+	case "type", "sandboxId", "snapshotId", "resumedFrom", "forkedFrom", "fromSnapshot", "parentSandboxId", "sessionId", "digest":
+		return true
+	}
+	return false
 }
 
 // structural are names of members that readers of the ledger look for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,8 +108,10 @@ func (w *Writer) Open(ctx context.Context, key store.Key) (*Stream, error) {
 	if err := errors.Join(checkText("name", key.Name, true), checkText("sandbox id", key.SandboxID, true)); err != nil {
 		return nil, fmt.Errorf("opening ledger of %s: %w", key, err)
 	}
-	if w.Redacts() && (w.Redactor().Has(key.Name) || w.Redactor().Has(key.SandboxID)) {
-		return nil, fmt.Errorf("opening a ledger: %w: the sandbox's name or id has the value of a credential in it", store.ErrInvalid)
+	// A name that was made of the id can have only what looks like a short value.
+	const ofID = 8
+	if given := strings.TrimSuffix(key.Name, key.SandboxID[:min(ofID, len(key.SandboxID))]); w.Redacts() && w.Redactor().Has(given) {
+		return nil, fmt.Errorf("opening a ledger: %w: the sandbox's name has the value of a credential in it", store.ErrInvalid)
 	}
 	w.mu.Lock()
 	closed := w.closed

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
 	"github.com/alineo-labs/alineo-host/internal/nativeledger"
@@ -83,6 +84,27 @@ func BenchmarkAppend(b *testing.B) {
 				group.Wait()
 			})
 		}
+	}
+}
+
+// BenchmarkKnown is what it costs to look for values of credentials in every entry: the writer alone,
+// with none and with a hundred that are known.
+func BenchmarkKnown(b *testing.B) {
+	for _, known := range []int{0, 1, 100} {
+		b.Run(fmt.Sprint("values=", known), func(b *testing.B) {
+			w := benchWriter(b, "sink")
+			for i := range known {
+				w.Redactor().Add(credential.NewSecret(fmt.Sprintf("ghp_%032d", i*7919)))
+			}
+			s := openAll(b, w, 1)[0]
+			b.SetBytes(int64(len(frame)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Append(context.Background(), ledger.Event{Step: 1, Name: "exec.output", Payload: frame}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

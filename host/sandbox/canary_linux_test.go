@@ -171,7 +171,7 @@ func leftNowhere(t *testing.T, when string, values []string, folders ...string) 
 func TestCanary(t *testing.T) {
 	t.Parallel()
 	world := newOutside(t)
-	dir, err := os.MkdirTemp("", "canary-")
+	dir, err := os.MkdirTemp("", "canary-") //nolint:usetesting // sockets need a short path
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	log := &safeBuffer{}

@@ -189,6 +189,7 @@ func (h *Handle) interrupt() {
 
 func (h *Handle) close(ctx context.Context) error {
 	defer h.release()
+	defer h.bound.end()
 	ended := h.refuse()
 	h.interrupt()
 	h.mu.Lock()
@@ -227,7 +228,6 @@ func (h *Handle) close(ctx context.Context) error {
 	if ledgerErr == nil {
 		hookErr = guard("SandboxClosed", func() { h.hooks.closed(h.id) })
 	}
-	h.bound.end()
 	return errors.Join(deleteErr, ledgerErr, hookErr)
 }
 
