@@ -49,7 +49,7 @@ type Options struct {
 	// of the process that serves the data directory count.
 	HostPaths []string
 	// Nameserver is the DNS server ("10.0.0.2:53") that the names are looked up with that sandboxes ask
-	// for; "" is this machine's way. That of the process that serves the data directory counts.
+	// for; "" is this machine's way. What this machine's hosts file says comes first. That of the process that serves the data directory counts.
 	Nameserver string
 	// Roots is a file of certificates in PEM who may vouch, besides those that this machine trusts, for the
 	// hosts that credentials are sent to: a private authority. That of the process that serves the data

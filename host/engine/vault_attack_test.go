@@ -14,7 +14,7 @@ func TestCredentialAttacks(t *testing.T) {
 	w := requireWorld(t)
 	e := w.engine()
 	requireEgress(t, e)
-	const api, other, locked = "api.vault.test", "other.vault.test", "locked.vault.test"
+	const api, other, locked = "api.bound.test", "other.bound.test", "locked.bound.test"
 	w.name(api, w.ip)
 	w.name(other, w.ip)
 	w.name(locked, w.ip)

@@ -15,7 +15,7 @@ import (
 func BenchmarkProxied(b *testing.B) {
 	w := requireWorld(b)
 	e := w.engine()
-	const proxied, direct = "api.vault.test", "direct.vault.test"
+	const proxied, direct = "api.bound.test", "direct.bound.test"
 	w.name(proxied, w.ip)
 	w.name(direct, w.ip)
 	block := make([]byte, 1<<20)

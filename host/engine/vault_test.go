@@ -27,30 +27,32 @@ func TestCredentialInjection(t *testing.T) {
 	w := requireWorld(t)
 	e := w.engine()
 	requireEgress(t, e)
-	w.name("api.vault.test", w.ip)
+	w.name("api.bound.test", w.ip)
 	var got seen
 	echo := func(rw http.ResponseWriter, r *http.Request) {
 		got.add(r.Header.Get("Authorization"))
 		_, _ = fmt.Fprintf(rw, "%s %s saw %s", r.Proto, r.URL.Path, r.Header.Get("Authorization"))
 	}
-	w.serve("443", echo, "api.vault.test")
+	w.serve("443", echo, "api.bound.test")
 	w.serve("80", echo)
-	box := w.locked(e, "api.vault.test")
+	box := w.locked(e, "api.bound.test")
 	requirePrograms(t, box.testBox, "curl", "python3")
 
-	if out := box.must("curl -sS http://api.vault.test/before"); !strings.Contains(out, "/before saw") {
+	if out := box.must("curl -sS http://api.bound.test/before"); !strings.Contains(out, "/before saw") {
 		t.Errorf("before there is a vault: %s", out)
 	}
-	box.bind(canary, "api.vault.test", `,"schemes":["https","http"]`)
+	box.bind(canary, "api.bound.test", `,"schemes":["https","http"]`)
 	got.take()
 	for _, command := range []string{
-		"curl -sS https://api.vault.test/v1",
-		"curl -sS --http1.1 https://api.vault.test/v1",
-		"curl -sS http://api.vault.test/v1",
-		"curl -sS -H 'Authorization: Bearer mine' https://api.vault.test/v1",
-		`python3 -c 'import urllib.request; print(urllib.request.urlopen("https://api.vault.test/v1").read().decode())'`,
-		`env -u SSL_CERT_FILE python3 -c 'import urllib.request; print(urllib.request.urlopen("https://api.vault.test/v1").read().decode())'`,
-		`env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl -sS https://api.vault.test/v1`,
+		"curl -sS https://api.bound.test/v1",
+		"curl -sS --http1.1 https://api.bound.test/v1",
+		"curl -sS http://api.bound.test/v1",
+		"curl -sS -H 'Authorization: Bearer mine' https://api.bound.test/v1",
+		`python3 -c 'import urllib.request; print(urllib.request.urlopen("https://api.bound.test/v1").read().decode())'`,
+		`env -u SSL_CERT_FILE python3 -c 'import urllib.request; print(urllib.request.urlopen("https://api.bound.test/v1").read().decode())'`,
+		`env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl -sS https://api.bound.test/v1`,
+		`if command -v node >/dev/null; then node -e 'fetch("https://api.bound.test/v1").then(r => r.text()).then(console.log)'; else curl -sS https://api.bound.test/v1; fi`,
+		`openssl s_client -quiet -verify_return_error -CApath /etc/ssl/certs -connect api.bound.test:443 -servername api.bound.test < <(printf 'GET /v1 HTTP/1.1\r\nHost: api.bound.test\r\nConnection: close\r\n\r\n'; sleep 5) 2>/dev/null || curl -sS https://api.bound.test/v1`,
 	} {
 		out := box.run(command)
 		if strings.Contains(out.Stdout, canary) || !strings.Contains(out.Stdout, "/v1 saw Bearer ***") {
@@ -60,7 +62,7 @@ func TestCredentialInjection(t *testing.T) {
 			t.Errorf("%s: the server saw %q", command, auth)
 		}
 	}
-	if log := box.attempts(); !strings.Contains(log, "injected GET api.vault.test:443/v1: binding \"b\"") {
+	if log := box.attempts(); !strings.Contains(log, "injected GET api.bound.test:443/v1: binding \"b\"") {
 		t.Error(log)
 	}
 
@@ -146,6 +148,58 @@ func TestCredentialRequired(t *testing.T) {
 	}
 }
 
+// TestCredentialFork makes a sandbox of the files of one with credentials: it has none, and trusts an
+// authority of its own.
+func TestCredentialFork(t *testing.T) {
+	t.Parallel()
+	w := requireWorld(t)
+	e := w.engine()
+	requireEgress(t, e)
+	w.name("api.bound.test", w.ip)
+	w.serve("443", func(rw http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(rw, "auth %q", r.Header.Get("Authorization"))
+	}, "api.bound.test")
+	first := w.locked(e, "api.bound.test")
+	requirePrograms(t, first.testBox, "curl")
+	first.bind(canary, "api.bound.test", "")
+	code, _, out := e.do(http.MethodPost, "/sandboxes/"+first.ID+"/snapshots", map[string]any{})
+	var snap struct {
+		ID     string
+		Status struct{ State string }
+	}
+	if err := json.Unmarshal([]byte(out), &snap); err != nil || code != http.StatusAccepted {
+		t.Fatalf("snapshot: %d %s", code, out)
+	}
+	eventually(t, "the snapshot", func() bool {
+		_, _, out := e.do(http.MethodGet, "/snapshots/"+snap.ID, nil)
+		if err := json.Unmarshal([]byte(out), &snap); err != nil {
+			t.Fatal(err)
+		}
+		return snap.Status.State == "Ready"
+	})
+	second := &lockedBox{testBox: e.create(map[string]any{
+		"image": nil, "snapshotId": snap.ID, "credentialProxy": map[string]any{"enabled": true},
+		"networkPolicy": map[string]any{"egress": []any{
+			map[string]string{"action": "allow", "target": w.ip}, map[string]string{"action": "allow", "target": "api.bound.test"},
+		}},
+	})}
+	_, _, out = e.do(http.MethodGet, "/sandboxes/"+second.ID+"/endpoints/18080", nil)
+	if err := json.Unmarshal([]byte(out), &second.endpoint); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := second.vault(http.MethodGet, "/credential-vault", ""); code != http.StatusNotFound {
+		t.Errorf("the fork has a vault: %d %s", code, out)
+	}
+	if out := second.must("curl -sSk https://api.bound.test/"); !strings.HasPrefix(out, `auth ""`) {
+		t.Errorf("the fork has the credential: %s", out)
+	}
+	second.bind("another", "api.bound.test", "")
+	if out := second.must("env -u CURL_CA_BUNDLE -u SSL_CERT_FILE curl -sS https://api.bound.test/"); !strings.HasPrefix(out, `auth "Bearer ****`) {
+		t.Error(out)
+	}
+	findIn(t, e.dir, canary)
+}
+
 // TestCredentialSurvivesEngine keeps the vault while another engine takes over.
 func TestCredentialSurvivesEngine(t *testing.T) {
 	t.Parallel()
@@ -153,12 +207,12 @@ func TestCredentialSurvivesEngine(t *testing.T) {
 	opts := engine.Options{DataDir: t.TempDir(), Nameserver: w.dns, Roots: w.roots}
 	first := openEngine(t, opts)
 	requireEgress(t, first)
-	w.name("api.vault.test", w.ip)
+	w.name("api.bound.test", w.ip)
 	var got seen
-	w.serve("443", func(_ http.ResponseWriter, r *http.Request) { got.add(r.Header.Get("Authorization")) }, "api.vault.test")
-	box := w.locked(first, "api.vault.test")
+	w.serve("443", func(_ http.ResponseWriter, r *http.Request) { got.add(r.Header.Get("Authorization")) }, "api.bound.test")
+	box := w.locked(first, "api.bound.test")
 	requirePrograms(t, box.testBox, "curl")
-	box.bind(canary, "api.vault.test", "")
+	box.bind(canary, "api.bound.test", "")
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -167,14 +221,14 @@ func TestCredentialSurvivesEngine(t *testing.T) {
 	if code, out := box.vault(http.MethodGet, "/credential-vault", ""); code != http.StatusOK || !strings.Contains(out, `"revision":1`) {
 		t.Fatalf("the vault: %d %s", code, out)
 	}
-	box.must("curl -sS https://api.vault.test/")
+	box.must("curl -sS https://api.bound.test/")
 	if auth := got.take(); len(auth) != 1 || auth[0] != "Bearer "+canary {
 		t.Errorf("the server saw %q", auth)
 	}
 	// Rotation, and the end of it, hold for the next request, on a connection that stays.
 	client := `python3 - <<'EOF'
 import http.client, json, ssl, sys, urllib.request
-c = http.client.HTTPSConnection("api.vault.test")
+c = http.client.HTTPSConnection("api.bound.test")
 for line in range(2):
     c.request("GET", "/"); c.getresponse().read()
 EOF`
@@ -188,7 +242,7 @@ EOF`
 	if code, out := box.vault(http.MethodDelete, "/credential-vault", ""); code != http.StatusNoContent {
 		t.Fatalf("deleting: %d %s", code, out)
 	}
-	if out := box.run("curl -sS https://api.vault.test/"); !strings.Contains(out.Stderr, "certificate") {
+	if out := box.run("curl -sS https://api.bound.test/"); !strings.Contains(out.Stderr, "certificate") {
 		t.Errorf("without a binding the server itself answers, whom nobody inside trusts: %s%s", out.Stdout, out.Stderr)
 	}
 	if auth := got.take(); len(auth) != 0 {

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/egress"
@@ -77,11 +78,16 @@ func (s *keeper) openNetwork() error {
 	return nil
 }
 
+// proxyProcs is how many processors a shim may use that encrypts for its sandbox, outside of the sandbox's
+// limits.
+const proxyProcs = 2
+
 // openVault makes the credential proxy.
 func (s *keeper) openVault(gateway *egress.Gateway, store *vault.Store) (*vault.Server, error) {
 	if err := conceal(); err != nil {
 		return nil, err
 	}
+	runtime.GOMAXPROCS(proxyProcs)
 	roots, err := upstreamRoots(s.config.Network.Roots)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@
 //	/run/opensandbox/ca.pem           the certificate
 //	/run/opensandbox/ca-bundle.pem    the system's certificates, or the machine's where there are none, and it
 //	the system's bundle               the same, where there is one (Debian, Alpine, Fedora, openSUSE)
+//	/etc/ssl/certs/HASH.0             a link to the certificate, where OpenSSL looks for it
 //	/usr/local/share/ca-certificates, /etc/pki/ca-trust/source/anchors
 //	                                  the certificate, for when the system makes its bundle anew
 //

@@ -65,6 +65,9 @@ func Install(root string, a Authority, avoid []string) error {
 			return fmt.Errorf("installing the credential proxy's certificate in %s: %w", path, err)
 		}
 	}
+	if err := link(at(hashed), a.Certificate, avoid); err != nil && !refused(err) {
+		return fmt.Errorf("installing the credential proxy's certificate in %s: %w", hashed, err)
+	}
 	for _, dir := range anchors() {
 		dir = at(dir)
 		st, err := os.Stat(dir)
