@@ -74,9 +74,9 @@ func TestWrongBrokersAreCaught(t *testing.T) {
 			}
 		}
 	}
-	for _, one := range brokertest.Cases() {
-		if beyondGuests(one.Name) {
-			continue
+	for i, one := range brokertest.Cases() {
+		if beyondGuests(one.Name) || raced && i%8 != 0 {
+			continue // a fault is about what the suite sees, not about goroutines: a few are enough for the detector
 		}
 		t.Run(one.Name, func(t *testing.T) {
 			t.Parallel()
