@@ -93,9 +93,9 @@ func (f *Files) check(before []Files) string {
 	case f.Host == "":
 		return "host is missing: the directory that the plugin may use"
 	case err != nil:
-		return fmt.Sprintf("host: %s does not exist or can't be looked at (make it: mkdir -p %s)", quote(f.Host), f.Host)
+		return fmt.Sprintf("host: %s does not exist or can't be looked at (make it: mkdir -p %s)", f.Host, f.Host)
 	case !info.IsDir():
-		return fmt.Sprintf("host: %s is not a directory", quote(f.Host))
+		return fmt.Sprintf("host: %s is not a directory", f.Host)
 	case !path.IsAbs(f.Guest) || path.Clean(f.Guest) != f.Guest || f.Guest == "/":
 		return fmt.Sprintf("guest: %s is not a path such as /data", quote(f.Guest))
 	case f.Mode != FilesRead && f.Mode != FilesReadWrite:
