@@ -78,7 +78,11 @@ func inspectRows(i host.Inspection) [][]string {
 		{"state", stateName(m.State)},
 	}
 	for _, w := range m.Capabilities {
-		rows = append(rows, []string{"wants", fmt.Sprintf("%s %s: %s", w.Name, w.Resource, w.Reason)})
+		what := "wants"
+		if w.Optional {
+			what = "can use"
+		}
+		rows = append(rows, []string{what, fmt.Sprintf("%s: %s", strings.TrimSpace(w.Name+" "+w.Resource), w.Reason)})
 	}
 	return append(rows, [][]string{
 		{"module", fmt.Sprintf("%d bytes; %d loops, %d functions and %d bulk operations are metered", i.ModuleBytes, i.Loops, i.Functions, i.Bulk)},
