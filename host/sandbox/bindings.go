@@ -59,6 +59,8 @@ type bindings struct {
 
 	mu     sync.Mutex
 	forget []func() // of the values that were learned
+	leases map[string]*time.Timer
+	ended  bool
 }
 
 func newBindings(proxy, loaded bool) *bindings {
@@ -85,7 +87,20 @@ func (b *bindings) end() {
 	for _, forget := range b.forget {
 		forget()
 	}
-	b.forget = nil
+	b.forget, b.ended = nil, true
+	for _, timer := range b.leases {
+		timer.Stop()
+	}
+}
+
+// release forgets the end of a credential's value, which is not there any more.
+func (b *bindings) release(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if timer := b.leases[name]; timer != nil {
+		timer.Stop()
+		delete(b.leases, name)
+	}
 }
 
 func (b *bindings) hooks(h *Handle) *Hooks {
@@ -219,7 +234,7 @@ func (c *Client) resolution(ask credential.Resolver) credential.Resolution {
 // ready is a credential that a new sandbox gets.
 type readyCredential struct {
 	credential.Bound
-	value credential.Secret
+	credential.Resolved
 }
 
 // resolveAll gets the values of what is bound in a sandbox, for another one that is made of it. It is
@@ -250,7 +265,7 @@ func (c *Client) resolveAll(ctx context.Context, sandboxID string, list boundLis
 			problems = append(problems, err)
 			continue
 		}
-		all = append(all, readyCredential{bound.Bound, resolved.Value})
+		all = append(all, readyCredential{bound.Bound, resolved})
 	}
 	return all, errors.Join(problems...)
 }
@@ -275,12 +290,13 @@ func (h *Handle) bindAll(ctx context.Context, list []readyCredential) error {
 	state.silent = true // as the reference has it
 	defer func() { state.silent = false }()
 	for _, ready := range list {
-		if err := h.check(ready.Bound, &ready.value); err != nil {
+		if err := h.check(ready.Bound, &ready.Value); err != nil {
 			return fmt.Errorf("binding credential %q again: %w", ready.Name, err)
 		}
-		if err := h.bind(ctx, state, ready.Bound, ready.value); err != nil {
+		if err := h.bind(ctx, state, ready.Bound, ready.Value); err != nil {
 			return fmt.Errorf("binding credential %q again: %w", ready.Name, err)
 		}
+		h.lease(state, ready.Name, ready.Resolved)
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func (c *Credentials) Set(ctx context.Context, name string, value credential.Sec
 		if err := c.h.check(bound, &value); err != nil {
 			return err
 		}
+		state.release(name)
 		return c.h.bind(ctx, state, bound, value)
 	})
 }
@@ -83,6 +84,9 @@ func (c *Credentials) Patch(ctx context.Context, name string, patch CredentialPa
 		if err := c.h.check(after, patch.Value); err != nil {
 			return err
 		}
+		if patch.Value != nil {
+			state.release(name)
+		}
 		return c.h.patch(ctx, state, before, after, patch)
 	})
 }
@@ -97,6 +101,7 @@ func (c *Credentials) Remove(ctx context.Context, name string) error {
 		if err := c.h.c.broker().Remove(ctx, c.h.brokerSandbox(), name); err != nil {
 			return err
 		}
+		state.release(name)
 		if _, ok := state.list.find(name); !ok {
 			return nil
 		}
@@ -139,7 +144,9 @@ func (c *Credentials) ListBindings(ctx context.Context) ([]CredentialStatus, err
 	return all, nil
 }
 
-// Refresh takes the value of a credential from its source again, as after it was changed there.
+// Refresh takes the value of a credential from its source again, as after it was changed there. Where
+// the broker says when the value ends, this and what a resumed or forked sandbox begins with are taken
+// again in time by themselves, as long as the handle is open.
 // resolve is asked as in Resume; nil: the client's.
 func (c *Credentials) Refresh(ctx context.Context, name string, resolve credential.Resolver) error {
 	const op = "refreshing credential"
@@ -155,7 +162,11 @@ func (c *Credentials) Refresh(ctx context.Context, name string, resolve credenti
 		if err := c.h.check(bound, &resolved.Value); err != nil {
 			return err
 		}
-		return c.h.patch(ctx, state, bound, bound, CredentialPatch{Value: &resolved.Value})
+		if err := c.h.patch(ctx, state, bound, bound, CredentialPatch{Value: &resolved.Value}); err != nil {
+			return err
+		}
+		c.h.lease(state, name, resolved)
+		return nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -435,4 +436,23 @@ func TestConnectSeesCredentials(t *testing.T) {
 	if r.wire.count(http.MethodPatch, vaultPath) != before+1 {
 		t.Error("the broker was not told")
 	}
+}
+
+// TestLease: a value that ends is taken anew before it does, and no more when the sandbox is closed.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	broker := nativebroker.New(nativebroker.Options{Known: map[string]string{"table:api": canary}, Lease: 2 * time.Second})
+	r := newRig(t, withBroker(broker, nil))
+	h := r.proxied()
+	r.set(h, "api", canary, credential.Bearer("api.example.com"), credential.External("table:api"))
+	child := r.keep(h.Fork(t.Context(), sandbox.ForkOptions{}))
+	broker.Put("table:api", canary+"-later")
+	for deadline := time.Now().Add(time.Minute); !r.writer.Redactor().Has(canary + "-later"); {
+		if time.Now().After(deadline) {
+			t.Fatal("the value was not taken anew")
+		}
+		r.bindings(child)
+	}
+	must(t, child.Close(t.Context()))
+	must(t, h.Close(t.Context()))
 }

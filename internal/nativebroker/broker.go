@@ -31,19 +31,22 @@ const (
 type Options struct {
 	// Known are the values that Resolve knows, by reference.
 	Known map[string]string
+	// Lease is how long a value is good that Resolve returns; 0: it says nothing of an end.
+	Lease time.Duration
 }
 
 // Broker delivers into the vault of a sandbox's sidecar.
 type Broker struct {
 	mu    sync.Mutex
 	known map[string]string
+	lease time.Duration
 }
 
 // New returns a broker.
 func New(opts Options) *Broker {
 	known := make(map[string]string)
 	maps.Copy(known, opts.Known)
-	return &Broker{known: known}
+	return &Broker{known: known, lease: opts.Lease}
 }
 
 // Put makes a value known, in place of the one that the reference had.
@@ -64,7 +67,11 @@ func (b *Broker) Resolve(_ context.Context, name string, source credential.Sourc
 	if !ok {
 		return credential.Resolved{}, &credential.Error{Op: "resolving credential", Name: name, Err: credential.ErrNotFound}
 	}
-	return credential.Resolved{Value: credential.NewSecret(value)}, nil
+	found := credential.Resolved{Value: credential.NewSecret(value)}
+	if b.lease > 0 {
+		found.Expires = time.Now().Add(b.lease)
+	}
+	return found, nil
 }
 
 // Set implements credential.Broker.
