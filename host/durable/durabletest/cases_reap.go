@@ -202,7 +202,7 @@ func reapCases() []Case {
 			e.run("run-2") // it names the sandbox's last user
 		}},
 		{Name: "RP-15", Rule: "one sweep settles many runs that were left at once, and a lock that is held keeps only its own", Needs: append(swept, NeedLocks), run: func(e *env) {
-			n := 30
+			n := 20
 			if os.Getenv("ALINEO_CHAOS_ROUNDS") != "" {
 				n = 200
 			}
