@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func faultNoProxy(e *env) {
 	err := e.Set(e.ctx, s.Sandbox(), "key", credential.NewSecret("value-1"), keyed("a.example"))
 	e.wantErr("binding in a sandbox without the proxy", err, credential.ErrNoProxy)
 	other := e.sidecar(SidecarOptions{})
-	other.Answer(Answer{Status: 404, Text: "not found"})
+	other.Answer(slices.Repeat([]Answer{{Status: 404, Text: "not found"}}, 8)...) // whatever it asks for first
 	err = e.Set(e.ctx, other.Sandbox(), "key", credential.NewSecret("value-1"), keyed("a.example"))
 	e.wantErr("binding where there is no vault", err, credential.ErrNoProxy)
 }
