@@ -197,40 +197,49 @@ func TestChaosDrivers(t *testing.T) {
 	s := newHosts(t)
 	script := fmt.Sprintf("i=1; while [ $i -le %d ]; do echo line $i; i=$((i+1)); sleep 0.05; done", count)
 	for round := range rounds {
-		id := fmt.Sprint("run-", round)
-		v := &view{t: t}
-		mode, killed := "start", 0
-		var took time.Duration
-		for ended := false; !ended; {
-			p := s.child(mode, map[string]string{childRun: id, childScript: script, childAfter: strconv.FormatUint(v.after, 10)})
-			began, seen := time.Now(), 0
-			var timer *time.Timer
-			ended = v.read(p, func() {
-				if seen++; seen == 1 {
-					took = max(took, time.Since(began))
-				}
-				if seen == 2 && killed < kills { // the run has begun, or goes on
-					timer = time.AfterFunc(rand.N(time.Duration(count)*40*time.Millisecond/time.Duration(kills)), func() { _ = p.cmd.Process.Kill() })
-				}
-			})
-			if timer != nil && timer.Stop() {
-				timer = nil
-			}
-			if ended {
-				p.bury(timer != nil)
-				break
-			}
-			if timer == nil {
-				t.Fatalf("round %d: a host ended by itself: %s", round, p.err)
-			}
-			killed++
-			mode = "attach"
-		}
-		if want := numbered(count); v.out.String() != want || v.ends != 1 {
-			t.Fatalf("round %d, %d kills: the viewer has %d ends and %q", round, killed, v.ends, v.out.String())
-		}
-		t.Logf("round %d: %d kills, the longest wait for a first event was %s", round, killed, took.Round(time.Millisecond))
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			mine := &hosts{t: t, config: s.config, engine: s.engine}
+			mine.round("run-"+strconv.Itoa(round), script, count, kills)
+		})
 	}
+}
+
+// round is one run, whose hosts are killed.
+func (s *hosts) round(id, script string, count, kills int) {
+	s.t.Helper()
+	v := &view{t: s.t}
+	mode, killed := "start", 0
+	var took time.Duration
+	for ended := false; !ended; {
+		p := s.child(mode, map[string]string{childRun: id, childScript: script, childAfter: strconv.FormatUint(v.after, 10)})
+		began, seen := time.Now(), 0
+		var timer *time.Timer
+		ended = v.read(p, func() {
+			if seen++; seen == 1 {
+				took = max(took, time.Since(began))
+			}
+			if seen == 2 && killed < kills { // the run has begun, or goes on
+				timer = time.AfterFunc(rand.N(time.Duration(count)*40*time.Millisecond/time.Duration(kills)), func() { _ = p.cmd.Process.Kill() })
+			}
+		})
+		if timer != nil && timer.Stop() {
+			timer = nil
+		}
+		if ended {
+			p.bury(timer != nil)
+			break
+		}
+		if timer == nil {
+			s.t.Fatalf("a host ended by itself: %s", p.err)
+		}
+		killed++
+		mode = "attach"
+	}
+	if want := numbered(count); v.out.String() != want || v.ends != 1 {
+		s.t.Fatalf("%d kills: the viewer has %d ends and %q", killed, v.ends, v.out.String())
+	}
+	s.t.Logf("%d kills, the longest wait for a first event was %s", killed, took.Round(time.Millisecond))
 }
 
 // bury ends a child that may have been killed in its last moment.
