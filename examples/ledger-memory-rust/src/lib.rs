@@ -1,9 +1,10 @@
-//! A ledger that lives in the plugin's memory and is gone with it.
+//! A ledger, and the stores of durable runs, that live in the plugin's memory and are gone with it.
 
 mod append;
 mod environments;
 mod list;
 mod read;
+mod runs;
 mod store;
 
 use alineo::*;
@@ -12,21 +13,42 @@ use store::Store;
 /// Larger entries are refused, so that one can't take all of the plugin's memory.
 const MAX_ENTRY: usize = 8 << 20;
 
+#[derive(Default)]
 struct Memory {
     store: Store,
+    runs: runs::Runs,
 }
 
-alineo::plugin!(Memory, || Memory { store: Store::default() });
+alineo::plugin!(Memory, Memory::default);
+
+/// The optional operations that it has: all of them.
+const OPTIONAL: &[&str] = &[
+    "ledger.list_heads",
+    "ledger.list_segments",
+    "ledger.list_tombstones",
+    "ledger.usage",
+    "ledger.stats",
+    "instances.put_if",
+    "instances.delete_if",
+    "instances.list",
+    "runs.patch_if",
+    "runs.claim",
+    "runs.list_by_thread",
+    "runs.list",
+    "runs.list_reclaimable",
+    "runs.count_by_sandbox",
+    "runs.secret",
+    "runs.delete",
+    "log.truncate",
+];
 
 impl Plugin for Memory {
     fn manifest(&self) -> Manifest {
-        let optional =
-            ["ledger.list_heads", "ledger.list_segments", "ledger.list_tombstones", "ledger.usage", "ledger.stats"];
         Manifest {
             name: "ledger-memory-rust".into(),
             version: "1.0.0".into(),
-            kinds: vec!["ledger".into()],
-            optional: optional.map(String::from).to_vec(),
+            kinds: ["ledger", "instances", "runs", "log", "locks"].map(String::from).to_vec(),
+            optional: OPTIONAL.iter().map(|name| name.to_string()).collect(),
             state: guest_state::VOLATILE,
             ..Manifest::default()
         }
@@ -106,5 +128,109 @@ impl Plugin for Memory {
 
     fn environment_list(&mut self) -> Result<RowsReply, Error> {
         environments::list(&self.store)
+    }
+
+    fn instances_get(&mut self, request: KeyRequest) -> Result<RowsReply, Error> {
+        Ok(self.runs.instance(&request.key))
+    }
+
+    fn instances_put(&mut self, request: Instance) -> Result<(), Error> {
+        self.runs.put_instance(request);
+        Ok(())
+    }
+
+    fn instances_delete(&mut self, request: KeyRequest) -> Result<(), Error> {
+        self.runs.delete_instance(&request.key);
+        Ok(())
+    }
+
+    fn instances_put_if(&mut self, request: InstancePutIf) -> Result<Applied, Error> {
+        Ok(self.runs.put_instance_if(request))
+    }
+
+    fn instances_delete_if(&mut self, request: InstanceDeleteIf) -> Result<Applied, Error> {
+        Ok(self.runs.delete_instance_if(request))
+    }
+
+    fn instances_list(&mut self, request: InstanceListRequest) -> Result<RowsReply, Error> {
+        self.runs.list_instances(request)
+    }
+
+    fn runs_create_or_get(&mut self, request: RunCreate) -> Result<RunReply, Error> {
+        Ok(self.runs.create_run(request))
+    }
+
+    fn runs_patch(&mut self, request: RunPatch) -> Result<RunReply, Error> {
+        self.runs.patch_run(request)
+    }
+
+    fn runs_get(&mut self, request: KeyRequest) -> Result<RowsReply, Error> {
+        Ok(self.runs.run(&request.key))
+    }
+
+    fn runs_find_active(&mut self, request: KeyRequest) -> Result<RowsReply, Error> {
+        Ok(self.runs.active_run(&request.key))
+    }
+
+    fn runs_patch_if(&mut self, request: RunPatch) -> Result<RunReply, Error> {
+        self.runs.patch_run_if(request)
+    }
+
+    fn runs_claim(&mut self, request: KeyRequest) -> Result<RunReply, Error> {
+        Ok(self.runs.claim_run(&request.key))
+    }
+
+    fn runs_list_by_thread(&mut self, request: RunListRequest) -> Result<RowsReply, Error> {
+        self.runs.list_runs(request, false)
+    }
+
+    fn runs_list(&mut self, request: RunListRequest) -> Result<RowsReply, Error> {
+        self.runs.list_runs(request, true)
+    }
+
+    fn runs_list_reclaimable(&mut self, request: ReclaimRequest) -> Result<RowsReply, Error> {
+        self.runs.list_reclaimable(request)
+    }
+
+    fn runs_count_by_sandbox(&mut self, request: SandboxCountRequest) -> Result<Count, Error> {
+        Ok(self.runs.count_by_sandbox(request))
+    }
+
+    fn runs_secret(&mut self, request: KeyRequest) -> Result<RunSecret, Error> {
+        Ok(self.runs.secret(&request.key))
+    }
+
+    fn runs_delete(&mut self, request: KeyRequest) -> Result<RunReply, Error> {
+        Ok(self.runs.delete_run(&request.key))
+    }
+
+    fn log_append(&mut self, request: LogAppendRequest) -> Result<LogTail, Error> {
+        let events = if request.events == 0 { Vec::new() } else { host::rows(request.events)? };
+        self.runs.append_log(request, events)
+    }
+
+    fn log_read(&mut self, request: LogReadRequest) -> Result<LogPage, Error> {
+        Ok(self.runs.read_log(request))
+    }
+
+    fn log_close(&mut self, request: KeyRequest) -> Result<(), Error> {
+        self.runs.close_log(request.key);
+        Ok(())
+    }
+
+    fn log_truncate(&mut self, request: KeyRequest) -> Result<DeleteReply, Error> {
+        Ok(self.runs.truncate_log(&request.key))
+    }
+
+    fn locks_try_acquire(&mut self, request: LockRequest) -> Result<LockReply, Error> {
+        Ok(self.runs.acquire(request))
+    }
+
+    fn locks_renew(&mut self, request: LeaseRequest) -> Result<Applied, Error> {
+        Ok(self.runs.renew(request))
+    }
+
+    fn locks_release(&mut self, request: LeaseRequest) -> Result<Applied, Error> {
+        Ok(self.runs.release(request))
     }
 }

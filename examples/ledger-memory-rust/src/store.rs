@@ -106,6 +106,22 @@ pub fn read_cursor(bytes: &[u8]) -> Result<Option<(i64, i64)>, Error> {
     Ok(Some((half(0), half(8))))
 }
 
+/// A cursor of a number and a text.
+pub fn cursor_of(number: i64, text: &str) -> Vec<u8> {
+    [&number.to_be_bytes()[..], text.as_bytes()].concat()
+}
+
+pub fn read_cursor_of(bytes: &[u8]) -> Result<Option<(i64, String)>, Error> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let read = || {
+        let number = i64::from_be_bytes(bytes.get(..8)?.try_into().ok()?);
+        Some((number, std::str::from_utf8(&bytes[8..]).ok()?.to_string()))
+    };
+    read().map(Some).ok_or_else(|| Error::invalid("this is no cursor of this store"))
+}
+
 /// A cursor that is a key.
 pub fn key_cursor(key: &Key) -> Vec<u8> {
     let mut bytes = (key.0.len() as u32).to_be_bytes().to_vec();
