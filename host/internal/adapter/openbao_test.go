@@ -239,7 +239,7 @@ func TestOpenBaoTokens(t *testing.T) {
 	b.secrets.put("vault-token", second)
 	b.finds(t, "vault:secret/x#token", "value")
 
-	short := token(`"ttl":"2s","explicit_max_ttl":"2s"`)
+	short := token(`"ttl":"8s","explicit_max_ttl":"8s"`)
 	b.secrets.put("vault-token", short)
 	b.finds(t, "vault:secret/x#token", "value")
 	eventually(t, "the token's end", func() bool {
@@ -247,10 +247,10 @@ func TestOpenBaoTokens(t *testing.T) {
 		return errors.Is(err, credential.ErrDenied)
 	})
 
-	// Used all the time, a token of three seconds lives longer than that.
-	renewed := token(`"period":"3s"`)
+	// Used all the time, a token of twelve seconds lives longer than that. It is renewed in the last four.
+	renewed := token(`"period":"12s"`)
 	b.secrets.put("vault-token", renewed)
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(14 * time.Second); time.Now().Before(end); time.Sleep(400 * time.Millisecond) {
 		b.finds(t, "vault:secret/x#token", "value")
 	}
 	b.hides(t, first, second, short, renewed, "value\"")

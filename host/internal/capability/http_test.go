@@ -219,7 +219,7 @@ func TestDeadlineOfARequest(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}, nil)
-	refused(t, set, new(capability.Call), abi.OpHTTPSend, (&abi.HTTPRequest{URL: base, TimeoutMS: 50}).AppendTo(nil), abi.CodeUnknownOutcome, "deadline")
+	refused(t, set, new(capability.Call), abi.OpHTTPSend, (&abi.HTTPRequest{URL: base, TimeoutMS: 1000}).AppendTo(nil), abi.CodeUnknownOutcome, "deadline")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, failure := set.Handle(ctx, new(capability.Call), abi.OpHTTPSend, (&abi.HTTPRequest{URL: base}).AppendTo(nil), nil); failure == nil || failure.Code != abi.CodeDeadline {
