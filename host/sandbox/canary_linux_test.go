@@ -106,24 +106,6 @@ func (o *outside) saw(host string) string {
 	return o.seen[host]
 }
 
-// safeBuffer is a buffer that several write to.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // leftNowhere looks for the values in everything that could have kept one: files below folders, and the
 // arguments and environments of all processes.
 func leftNowhere(t *testing.T, when string, values []string, folders ...string) {
