@@ -40,9 +40,9 @@ const (
 	DetailKey     = "key"     // configuration key that is wrong
 	// DetailNoProxy is "true" when a sandbox was made without a place for credentials.
 	DetailNoProxy = "no_proxy"
-	DetailTail    = "tail"    // decimal offset of the last event of a log that refused an append
-	DetailEpoch   = "epoch"   // decimal, highest epoch that the log has seen
-	DetailClosed  = "closed"  // "1": the log is closed
+	DetailTail    = "tail"   // decimal offset of the last event of a log that refused an append
+	DetailEpoch   = "epoch"  // decimal, highest epoch that the log has seen
+	DetailClosed  = "closed" // "1": the log is closed
 )
 
 // Error is the one error that crosses the ABI, in both directions.
