@@ -2,14 +2,13 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/alineo-labs/alineo-host/host/internal/jsontext"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -269,36 +268,11 @@ func units(s []byte) []uint16 {
 	return out
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// plain returns the length of the start of s that a canonical string holds as it is: up to a quote,
-// a backslash or a control character.
-func plain(s []byte) int {
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		w := binary.LittleEndian.Uint64(s[i:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		hit := ((w-ones*0x20)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
-		if hit != 0 { // its lowest bit is right; those above may be borrows
-			return i + bits.TrailingZeros64(hit)/8
-		}
-	}
-	for ; i < len(s); i++ {
-		if s[i] == '"' || s[i] == '\\' || s[i] < 0x20 {
-			return i
-		}
-	}
-	return i
-}
-
 func (c *Canonicalizer) string() error {
 	c.pos++
 	c.dst = append(c.dst, '"')
 	for {
-		n := plain(c.src[c.pos:])
+		n := jsontext.Plain(c.src[c.pos:])
 		c.dst = append(c.dst, c.src[c.pos:c.pos+n]...)
 		c.pos += n
 		if c.pos == len(c.src) {

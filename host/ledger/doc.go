@@ -47,5 +47,5 @@
 // a changed head would hide. [Prune] removes whole sandboxes by age, number or size, and [CollectStats]
 // says what there is. They need a store that is a store.Maintenance too. docs/ledger.md has the formats.
 //
-// imports: host/credential, host/internal/span, host/store.
+// imports: host/credential, host/internal/jsontext, host/internal/span, host/store.
 package ledger

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/alineo-labs/alineo-host/host/internal/jsontext"
 )
 
 // object is a payload that is one JSON object. It may have been written by anyone.
@@ -59,7 +61,7 @@ func (o object) skip(i int) int {
 		switch o[i] {
 		case '"':
 			for i++; o[i] != '"'; {
-				if i += plain(o[i:]); o[i] == '\\' {
+				if i += jsontext.Plain(o[i:]); o[i] == '\\' {
 					i += 2
 				}
 			}
@@ -109,7 +111,7 @@ func unquote(s []byte) string {
 	out := make([]byte, 0, len(s))
 	for len(s) > 0 {
 		if s[0] != '\\' {
-			n := plain(s)
+			n := jsontext.Plain(s)
 			out, s = append(out, s[:n]...), s[n:]
 			continue
 		}

@@ -72,5 +72,5 @@
 // that is wrong at once. Errors are *[Error] when a server answered, and can be asked with errors.Is
 // for the sentinels of this package.
 //
-// imports: nothing of ours.
+// imports: host/internal/jsontext.
 package opensandbox

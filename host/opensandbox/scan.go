@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/alineo-labs/alineo-host/host/internal/jsontext"
 )
 
 // A JSON scanner for one object a line: it checks the whole of it, and hands out the top level's
@@ -199,23 +201,25 @@ func (s *scanner) string() (span, bool) {
 	}
 	start := s.at
 	escaped := false
-	for i := start + 1; i < len(s.src); i++ {
-		switch c := s.src[i]; {
-		case c == '"':
+	for i := start + 1; ; {
+		if i += jsontext.Plain(s.src[i:]); i == len(s.src) {
+			return span{}, false
+		}
+		switch s.src[i] {
+		case '"':
 			s.at = i + 1
 			return span{raw: s.src[start:s.at], kind: kindString, escaped: escaped}, true
-		case c < ' ':
-			return span{}, false
-		case c == '\\':
+		case '\\':
 			escaped = true
 			n := escapeLen(s.src[i:])
 			if n == 0 {
 				return span{}, false
 			}
-			i += n - 1
+			i += n
+		default:
+			return span{}, false // a control character
 		}
 	}
-	return span{}, false
 }
 
 // escapeLen returns the length of the escape that b begins with, 0 when it isn't one.
