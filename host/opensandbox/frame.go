@@ -36,6 +36,7 @@ type Frame struct {
 	Failure *Error
 
 	text    []byte // between the quotes, as it came
+	textAt  int    // where text is in Raw
 	escaped bool   // text has escapes
 }
 
@@ -95,6 +96,12 @@ func (f *Frame) Terminal() bool {
 // HasText reports whether the event has a text that isn't empty.
 func (f *Frame) HasText() bool { return len(f.text) > 0 }
 
+// TextAt returns where in Raw the text stands between its quotes, 0 and 0 when there is none, and
+// whether it is there as it is, without escapes: then a copy of Raw is one of the text as well.
+func (f *Frame) TextAt() (from, to int, plain bool) {
+	return f.textAt, f.textAt + len(f.text), !f.escaped
+}
+
 // AppendText appends the event's text to dst.
 func (f *Frame) AppendText(dst []byte) []byte {
 	if !f.escaped {
@@ -124,9 +131,9 @@ func parseFrame(line []byte, f *Frame) error {
 				f.Type = internType(value)
 			}
 		case "text":
-			f.text, f.escaped = nil, false
+			f.text, f.textAt, f.escaped = nil, 0, false
 			if value.kind == kindString {
-				f.text, f.escaped = value.content(), value.escaped
+				f.text, f.textAt, f.escaped = value.content(), s.at-len(value.raw)+1, value.escaped
 			}
 		case "timestamp":
 			f.Timestamp = 0

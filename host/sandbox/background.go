@@ -159,6 +159,6 @@ func (p *pipeline) terminal(exitCode int, message string, took time.Duration) {
 			c.event.Type = opensandbox.TypeError
 		}
 	}
-	payload := appendOutput(nil, p.x.seq, raw)
+	payload := framePayload(p.x.seq, raw)
 	p.put(c, payload, int64(len(payload)))
 }

@@ -121,17 +121,28 @@ func completedPayload(exitCode int, seq int64, reason string) []byte {
 	return append(payload, '}')
 }
 
-// appendOutput appends exec.output's payload: the frame as it came, with seq in front.
-func appendOutput(dst []byte, seq int64, frame []byte) []byte {
-	dst = strconv.AppendInt(append(dst, `{"seq":`...), seq, 10)
-	if bytes.Contains(frame, []byte(`"seq"`)) {
+// framePayload is exec.output's: the frame as it came, with seq in front.
+func framePayload(seq int64, frame []byte) []byte {
+	payload, _ := outputPayload(seq, frame, 0, 0)
+	return payload
+}
+
+// outputPayload is framePayload of a frame whose text is known to be at from, so that it need not be
+// looked through. whole says that the payload ends as the frame does.
+func outputPayload(seq int64, frame []byte, from, to int) (payload []byte, whole bool) {
+	var room [32]byte // for {"seq":N,
+	head := strconv.AppendInt(append(room[:0], `{"seq":`...), seq, 10)
+	own := []byte(`"seq"`)
+	whole = !bytes.Contains(frame[:from], own) && !bytes.Contains(frame[to:], own)
+	if !whole {
 		frame = withoutSeq(frame)
 	}
 	rest := bytes.TrimLeft(frame[1:], " \t\r\n")
 	if rest[0] != '}' {
-		dst = append(dst, ',')
+		head = append(head, ',')
 	}
-	return append(dst, rest...)
+	// It takes memory without clearing it first.
+	return bytes.Join([][]byte{head, rest}, nil), whole
 }
 
 // withoutSeq drops a frame's own seq, which would be taken for ours.

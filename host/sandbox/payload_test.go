@@ -17,7 +17,7 @@ import (
 // Whatever a sandbox sends as an event becomes a payload that is its own fields and our seq.
 func FuzzOutputPayload(f *testing.F) {
 	for _, frame := range []string{
-		`{}`, `{ }`, `{"type":"stdout","text":"a"}`, `{"seq":1}`, `{"a":1,"seq":2,"b":{"seq":3}}`, `{"text":"\"seq\""}`,
+		`{}`, `{ }`, `{"type":"stdout","text":"a"}`, `{"seq":1}`, `{"a":1,"seq":2,"b":{"seq":3}}`, `{"text":"\"seq\""}`, `{"text":"seq"}`, `{"text":1,"seq":2,"text":"b"}`, `{"text":"a","text":{"seq":[]}}`,
 		"{\t\"seq\" : null , \"x\":[1,2 ,{}]}", `{"<&>":"<&>","n":1.50e3,"big":123456789012345678901234567890}`,
 	} {
 		f.Add([]byte(frame))
@@ -27,7 +27,14 @@ func FuzzOutputPayload(f *testing.F) {
 		if err != nil {
 			return
 		}
-		payload := appendOutput(nil, 5, frame.Raw)
+		from, to, plain := frame.TextAt()
+		if text := string(frame.Raw[from:to]); plain && text != frame.Text() {
+			t.Fatalf("%s has the text %q, not %q", frame.Raw, frame.Text(), text)
+		}
+		payload, whole := outputPayload(5, frame.Raw, from, to)
+		if whole && to > from && !bytes.HasSuffix(payload, frame.Raw[from:]) {
+			t.Fatalf("%s ends otherwise in %s", frame.Raw, payload)
+		}
 		want, got := decode(t, frame.Raw), decode(t, payload)
 		want["seq"] = json.Number("5")
 		if !maps.EqualFunc(want, got, reflect.DeepEqual) {
@@ -93,7 +100,7 @@ func TestPayloads(t *testing.T) {
 		{string(started), `{"cmd":"a<b>\n\"é\"","seq":3,"digest":"1:none:abc"}`},
 		{string(completedPayload(0, 1, "")), `{"exitCode":0,"seq":1}`},
 		{string(completedPayload(-1, 2, reasonCanceled)), `{"exitCode":-1,"seq":2,"reason":"canceled"}`},
-		{string(appendOutput(nil, 1, []byte(`{"type":"ping"}`))), `{"seq":1,"type":"ping"}`},
+		{string(framePayload(1, []byte(`{"type":"ping"}`))), `{"seq":1,"type":"ping"}`},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %s, want %s", test.got, test.want)
@@ -179,5 +186,22 @@ func TestSpoolWindow(t *testing.T) {
 	rest, err := io.ReadAll(out)
 	if !errors.Is(err, ErrTruncated) || string(rest) != "b"+strings.Repeat("c", window-1) {
 		t.Errorf("read %d bytes, %v", len(rest), err)
+	}
+}
+
+// A line's end is text like any other: the result may end before it, and its reader gets it.
+func TestSpoolLine(t *testing.T) {
+	t.Parallel()
+	s := newSpool(5)
+	reader := s.reader()
+	s.add([]byte("ab"), true)
+	s.add([]byte("cd"), true) // whose end fits no more
+	s.add([]byte("e"), true)
+	s.end(nil)
+	if text, cut := s.text(); text != "ab\ncd" || !cut {
+		t.Errorf("the result has %q, cut %v", text, cut)
+	}
+	if all, err := io.ReadAll(reader); err != nil || string(all) != "ab\ncd\ne\n" {
+		t.Errorf("the reader got %q, error %v", all, err)
 	}
 }

@@ -36,11 +36,12 @@ type pipeline struct {
 	err error // the ledger's
 }
 
-// chunk is a frame on its way. Its payload and its text share one piece of memory.
+// chunk is a frame on its way. Its text may be a part of its payload.
 type chunk struct {
 	ticket *ledger.Ticket // nil when there is nothing to wait for
 	size   int64          // of its payload and text, as far as it counts
 	text   []byte
+	line   bool   // a line end follows the text
 	event  *Event // nil unless somebody wants it
 	to     *spool // nil for frames that aren't output
 }
@@ -63,23 +64,29 @@ func (p *pipeline) push(frame *opensandbox.Frame) {
 		p.clean(frame)
 		return
 	}
-	const overhead = 32 // of {"seq":N,
-	var c chunk
-	buf := make([]byte, 0, len(frame.Raw)+overhead+len(frame.Raw))
-	buf = appendOutput(buf, p.x.seq, frame.Raw)
-	payload := slices.Clip(buf)
-	c.to = p.x.spoolOf(frame.Type)
+	from, to, plain := frame.TextAt()
+	payload, whole := outputPayload(p.x.seq, frame.Raw, from, to)
+	c := chunk{to: p.x.spoolOf(frame.Type)}
+	size := int64(cap(payload))
+	lines := p.x.work.spec.Kind.Lines()
 	switch {
-	case c.to == nil:
-	case p.x.work.spec.Kind.Lines():
-		c.text = appendLine(buf, frame)[len(buf):]
+	case c.to == nil, from == to:
+	case plain && whole:
+		// Both end in the same way. Of a text without escapes only the line's end is missing.
+		gone := len(frame.Raw) - len(payload)
+		c.text = payload[from-gone : to-gone : to-gone]
+		c.line = lines
+	case lines:
+		c.text = appendLine(nil, frame)
+		size += int64(cap(c.text))
 	default:
-		c.text = frame.AppendText(buf)[len(buf):]
+		c.text = frame.AppendText(nil)
+		size += int64(cap(c.text))
 	}
 	if p.x.events != nil {
 		c.event = &Event{Type: frame.Type, Text: frame.Text(), Raw: slices.Clone(frame.Raw)}
 	}
-	p.put(c, payload, int64(cap(buf)))
+	p.put(c, payload, size)
 }
 
 // text takes output that did not come as a frame, and what it stands for.
@@ -167,7 +174,7 @@ func (p *pipeline) deliver() {
 		} else if p.failure() == nil {
 			p.x.tell(c.event)
 			if c.to != nil {
-				c.to.write(c.text)
+				c.to.add(c.text, c.line)
 			}
 		}
 		p.room.Release(c.size)

@@ -53,7 +53,7 @@ func (p *pipeline) clean(frame *opensandbox.Frame) {
 	if p.x.events != nil {
 		c.event = p.event(frame.Type, frame.Text(), raw)
 	}
-	payload := appendOutput(nil, p.x.seq, p.x.h.c.redactor().JSON(raw, true))
+	payload := framePayload(p.x.seq, p.x.h.c.redactor().JSON(raw, true))
 	p.put(c, payload, int64(len(payload)))
 }
 
@@ -97,9 +97,9 @@ func (p *pipeline) release(item *piece, text []byte, changed bool) {
 	case changed:
 		var raw []byte
 		raw, err = withText(item.raw, string(text))
-		payload = appendOutput(nil, p.x.seq, raw)
+		payload = framePayload(p.x.seq, raw)
 	default:
-		payload = appendOutput(nil, p.x.seq, item.raw)
+		payload = framePayload(p.x.seq, item.raw)
 	}
 	if err != nil {
 		p.fail(err)

@@ -37,25 +37,33 @@ func newSpool(limit int) *spool {
 }
 
 // write adds text. It waits for the reader when that is too far behind.
-func (s *spool) write(text []byte) {
+func (s *spool) write(text []byte) { s.add(text, false) }
+
+// add is write, of a text without its line end when line is set.
+func (s *spool) add(text []byte, line bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text = s.keep(text)
-	if len(text) == 0 {
+	var end []byte
+	if line {
+		end = s.keep([]byte{'\n'})
+	}
+	size := len(text) + len(end)
+	if size == 0 {
 		return
 	}
-	for s.attached && !s.hurry && !s.gap && s.unread() > 0 && s.unread()+len(text) > window {
+	for s.attached && !s.hurry && !s.gap && s.unread() > 0 && s.unread()+size > window {
 		s.changed.Wait()
 	}
-	if !s.attached || s.gap || s.hurry && s.unread()+len(text) > window {
+	if !s.attached || s.gap || s.hurry && s.unread()+size > window {
 		s.gap = true
 		return
 	}
-	if len(s.ahead)+len(text) > cap(s.ahead) && s.taken >= s.unread() {
+	if len(s.ahead)+size > cap(s.ahead) && s.taken >= s.unread() {
 		s.ahead = s.ahead[:copy(s.ahead, s.ahead[s.taken:])]
 		s.taken = 0
 	}
-	s.ahead = append(s.ahead, text...)
+	s.ahead = append(append(s.ahead, text...), end...)
 	s.changed.Broadcast()
 }
 
