@@ -30,6 +30,8 @@ type driver struct {
 	ctx    context.Context //nolint:containedctx // of the drive; it ends with the reason why it is over
 	cancel context.CancelCauseFunc
 	done   chan struct{}
+	// launched is closed when the command is known to have been started.
+	launched chan struct{}
 
 	machine  Machine
 	journal  *journal.Journal
@@ -42,7 +44,7 @@ type driver struct {
 func (r *Runs) newDriver(run store.Run, epoch uint64, lock *lease) *driver {
 	run.DriverEpoch = &epoch
 	d := &driver{
-		r: r, run: run, epoch: epoch, lock: lock, done: make(chan struct{}),
+		r: r, run: run, epoch: epoch, lock: lock, done: make(chan struct{}), launched: make(chan struct{}),
 		w: &logWriter{r: r, runID: run.ID, epoch: epoch},
 	}
 	d.ctx, d.cancel = context.WithCancelCause(lock.ctx)
@@ -78,6 +80,7 @@ func (d *driver) first(ctx context.Context, opts StartOptions) {
 		if err := d.launch(ctx, opts); err != nil {
 			return 0, err
 		}
+		close(d.launched)
 		return d.follow(ctx, 0)
 	})
 }
@@ -121,6 +124,7 @@ func (d *driver) takeOver(ctx context.Context) {
 		if err := d.awaitJournal(ctx); err != nil {
 			return 0, err
 		}
+		close(d.launched)
 		from, err := d.position(ctx)
 		if err != nil {
 			return 0, err
