@@ -15,13 +15,14 @@ func newExitCodes() *cobra.Command {
   2      the command line or the configuration is wrong, and nothing was done
   3      plugin test: no case could run
   124    the command was killed when --timeout was over
-  125    exec, run, resume, shell and env build: alineo-host itself failed, not the command
-  130    Ctrl-C, or Ctrl-] q in a shell: the command was ended
-  137    a signal ended the command in the sandbox
+  125    exec, run, resume, shell, env build, runs start and attach: alineo-host itself failed, not
+         the command
+  130    Ctrl-C, or Ctrl-] q in a shell: the command was ended; with runs start and attach it goes on
+  137    a signal ended the command in the sandbox; a run was canceled or expired
   141    nobody reads the output any more
   143    SIGTERM: the command was ended
 
-exec, run, resume, shell and env build otherwise end with the exit code of the command that they
-ran. port, metrics --watch and top end with 0 on Ctrl-C, which is how they end.`,
+exec, run, resume, shell, env build, runs start and runs attach otherwise end with the exit code of the
+command that they ran. port, metrics --watch and top end with 0 on Ctrl-C, which is how they end.`,
 	}
 }

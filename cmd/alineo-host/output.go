@@ -61,6 +61,14 @@ func (o *output) printf(format string, args ...any) error {
 	return nil
 }
 
+// write prints bytes as they are.
+func (o *output) write(data []byte) error {
+	if _, err := o.out.Write(data); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
 // The widest cells of a table, in characters: what is in a ledger may be of any length.
 const (
 	maxCell = 120
