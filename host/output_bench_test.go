@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -123,7 +124,8 @@ func benchServer(b *testing.B) string {
 
 // A command's output on its way through a server behind a socket, the client and the SQLite plugin at
 // synchronous = full (on), with a ledger that forgets (off), and read by net/http alone (bare): in turns.
-// What is told is the throughput of each in relation to bare, and of the short lines the events a second.
+// What is told is the throughput of each in relation to bare, the events a second, and what an event takes
+// of the processor in this process beyond what bare takes, of which others on the machine take nothing.
 func BenchmarkOutput(b *testing.B) {
 	url := benchServer(b)
 	s := newSite(b)
@@ -136,23 +138,27 @@ func BenchmarkOutput(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			line := strings.Repeat("x", c.width-1)
 			command := fmt.Sprintf("yes %s | head -n %d", line, c.lines)
-			var took [3][]time.Duration
+			var took, used [3][]time.Duration
 			for b.Loop() {
 				for i, do := range []func() error{
 					func() error { _, err := on.bare(command); return err },
 					func() error { return off.client(b.Context(), command, c.lines*int64(c.width)) },
 					func() error { return on.client(b.Context(), command, c.lines*int64(c.width)) },
 				} {
-					began := time.Now()
+					began, busy := time.Now(), processorTime(b)
 					if err := do(); err != nil {
 						b.Fatal(err)
 					}
 					took[i] = append(took[i], time.Since(began))
+					used[i] = append(used[i], processorTime(b)-busy)
 				}
 			}
 			bare, without, with := median(took[0]), median(took[1]), median(took[2])
 			b.ReportMetric(bare/without, "off/bare")
 			b.ReportMetric(bare/with, "on/bare")
+			added := func(i int) float64 { return (median(used[i]) - median(used[0])) / float64(c.lines) * 1e6 }
+			b.ReportMetric(added(1), "off-cpu-µs/event")
+			b.ReportMetric(added(2), "on-cpu-µs/event")
 			b.ReportMetric(float64(c.lines)/bare, "bare-events/s")
 			b.ReportMetric(float64(c.lines)/without, "off-events/s")
 			b.ReportMetric(float64(c.lines)/with, "on-events/s")
@@ -181,6 +187,16 @@ func BenchmarkTrue(b *testing.B) {
 	b.ReportMetric(median(took[0])*ms, "bare-ms")
 	b.ReportMetric(median(took[1])*ms, "client-ms")
 	b.ReportMetric((median(took[1])-median(took[0]))*ms, "added-ms")
+}
+
+// processorTime is what this process has used so far.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // median is in seconds.
