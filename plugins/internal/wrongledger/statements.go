@@ -31,7 +31,8 @@ const (
 
 // everywhere replaces a part in each place, of a statement that has it.
 func everywhere(text, part, by string) string {
-	return strings.ReplaceAll(replaced(text, part, by), part, by)
+	_ = replaced(text, part, by) // which sees to it that the part is there
+	return strings.ReplaceAll(text, part, by)
 }
 
 // details puts another part into the query of details, in each place.
