@@ -5,7 +5,8 @@
 //	client, err := sandbox.New(sandbox.Options{Broker: broker, …})
 //
 // It is what host/sandbox is tested over, and an example for whoever writes a broker as a part of their
-// program. It is not part of the product: the product's broker is plugins/broker-vault.
+// program: it passes every case of host/credential/brokertest. It is not part of the product: the product's
+// broker is plugins/broker-vault.
 //
 // imports: host/credential.
 package nativebroker

@@ -9,6 +9,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/credential/brokertest"
 	"github.com/alineo-labs/alineo-host/host/internal/sidecar"
+	"github.com/alineo-labs/alineo-host/internal/nativebroker"
 )
 
 func openSidecar(o brokertest.SidecarOptions) (brokertest.Sidecar, error) { return sidecar.Open(o) }
@@ -17,7 +18,9 @@ func openSidecar(o brokertest.SidecarOptions) (brokertest.Sidecar, error) { retu
 func bench(fault string, values map[string]string) func(brokertest.T) brokertest.Bench {
 	return func(brokertest.T) brokertest.Bench {
 		return brokertest.Bench{
-			Open:    func(context.Context) (credential.Broker, error) { return &native{values: values, fault: fault}, nil },
+			Open: func(context.Context) (credential.Broker, error) {
+				return faulty{nativebroker.New(nativebroker.Options{Known: values}), fault}, nil
+			},
 			Sidecar: openSidecar, Values: values,
 		}
 	}
