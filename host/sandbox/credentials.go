@@ -99,7 +99,7 @@ func (c *Credentials) Remove(ctx context.Context, name string) error {
 			return err
 		}
 		if err := c.h.c.broker().Remove(ctx, c.h.brokerSandbox(), name); err != nil {
-			return err
+			return c.h.ofBroker(err)
 		}
 		state.release(name)
 		if _, ok := state.list.find(name); !ok {
@@ -128,7 +128,7 @@ func (c *Credentials) ListBindings(ctx context.Context) ([]CredentialStatus, err
 	defer done()
 	live, err := c.h.c.broker().ListBindings(ctx, c.h.brokerSandbox())
 	if err != nil {
-		return nil, c.h.fail(op, err)
+		return nil, c.h.fail(op, c.h.ofBroker(err))
 	}
 	all := make([]CredentialStatus, 0, len(live))
 	for _, b := range state.list {
@@ -221,6 +221,7 @@ func (h *Handle) bind(ctx context.Context, state *bindings, bound credential.Bou
 	}
 	state.list.bind(bound)
 	if err := h.c.broker().Set(ctx, h.brokerSandbox(), bound.Name, value, bound.Binding); err != nil {
+		err = h.ofBroker(err)
 		if !had {
 			return h.takeBack(ctx, state, err, store.EventCredentialRevoked, revokedPayload{bound.Name}, func() { state.list.revoke(bound.Name) })
 		}
@@ -243,7 +244,7 @@ func (h *Handle) patch(ctx context.Context, state *bindings, before, after crede
 	if patch.Value == nil && patch.Binding == nil {
 		return nil // where it comes from is nothing to the broker
 	}
-	err := h.c.broker().Patch(ctx, h.brokerSandbox(), after.Name, credential.Change{Value: patch.Value, Binding: patch.Binding})
+	err := h.ofBroker(h.c.broker().Patch(ctx, h.brokerSandbox(), after.Name, credential.Change{Value: patch.Value, Binding: patch.Binding}))
 	switch {
 	case err != nil && told:
 		return h.takeBack(ctx, state, err, store.EventCredentialBound, before, func() { state.list.bind(before) })

@@ -199,9 +199,13 @@ func TestCredentialFailures(t *testing.T) {
 	if r.wire.count(http.MethodPost, vaultPath) != 0 {
 		t.Error("the broker was asked")
 	}
-	// The broker refuses: the ledger says so.
-	if err := creds.Set(t.Context(), "api", value, elsewhere, nil); !errors.Is(err, credential.ErrInvalid) {
+	// The broker refuses: the ledger says so. The error says once what was done.
+	err := creds.Set(t.Context(), "api", value, elsewhere, nil)
+	if of, ok := errors.AsType[*credential.Error](err); !errors.Is(err, credential.ErrInvalid) || !ok || of.Name != "api" {
 		t.Errorf("%v", err)
+	}
+	if strings.Count(err.Error(), "setting credential") != 1 || strings.Count(err.Error(), h.ID()) != 1 {
+		t.Errorf("it repeats itself: %v", err)
 	}
 	r.wantEvents(h, "sandbox.created credential.bound credential.revoked")
 	// The same for one that replaces another.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 )
@@ -138,3 +139,19 @@ func excerpt(s string) string {
 }
 
 func names(env map[string]string) []string { return slices.Sorted(maps.Keys(env)) }
+
+// brokerSaid is a broker's error without what the handle's own says: operation, credential and sandbox.
+type brokerSaid struct{ of *credential.Error }
+
+func (e *brokerSaid) Error() string { return e.of.Err.Error() }
+
+func (e *brokerSaid) Unwrap() error { return e.of }
+
+// ofBroker keeps a broker's error from repeating what goes before it.
+func (h *Handle) ofBroker(err error) error {
+	//nolint:errorlint // one that is wrapped says more
+	if of, ok := err.(*credential.Error); ok && of.SandboxID == h.id {
+		return &brokerSaid{of}
+	}
+	return err
+}
