@@ -101,10 +101,11 @@ type boundSpec struct {
 // parse reads the credentials, before anything is opened.
 func (f *boundFlags) parse() ([]boundSpec, error) {
 	all := make([]boundSpec, 0, len(f.specs))
-	for _, text := range f.specs {
+	for i, text := range f.specs {
 		spec, err := parseBound(text)
 		if err != nil {
-			return nil, &exitError{code: exitUsage, err: fmt.Errorf("--credential %s: %w", text, err)}
+			// Not the text: it may hold a value that was not to be there.
+			return nil, &exitError{code: exitUsage, err: fmt.Errorf("--credential %d (name %q): %w", i+1, spec.Name, err)}
 		}
 		all = append(all, spec)
 	}

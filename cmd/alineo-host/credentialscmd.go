@@ -265,8 +265,9 @@ func newCredentialsTest(a *app) *cobra.Command {
 		Short: "Make a request from inside the sandbox, and show what it got",
 		Long: `test runs curl, wget or Python in the sandbox for a URL that the credential is bound to, by default its
 first host and path, and prints what the server answered and what the request had been given, without
-the value. The request is recorded like any command. It ends with 0 when the server answered with a
-status below 400.`,
+the value. The embedded engine tells that; of another server's sandbox it is what the binding says. The
+request is recorded like any command. It ends with 0 when the server answered with a status below 400
+and the credential was in the request. One for a placeholder has to be in the URL.`,
 		Example:           "  alineo-host credentials test 6f1c2d3e github https://api.github.com/user",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.RangeArgs(2, 3)),
@@ -276,49 +277,4 @@ status below 400.`,
 			})
 		},
 	}
-}
-
-func (a *app) testCredential(ctx context.Context, sb *driven, id, name string, at []string) error {
-	list, err := sb.Credentials().ListBindings(ctx)
-	if err != nil {
-		return a.credentialHint(err, id)
-	}
-	var found *sandbox.CredentialStatus
-	for i := range list {
-		if list[i].Name == name {
-			found = &list[i]
-		}
-	}
-	switch {
-	case found == nil:
-		return fmt.Errorf("credential %q: %w (%s credentials list %s shows those that are bound)", name, credential.ErrNotFound, a.self(), id)
-	case !found.Live:
-		return fmt.Errorf("credential %q is recorded, but the broker has not bound it: set it again", name)
-	}
-	to := address(found.Binding)
-	if len(at) > 0 {
-		to = at[0]
-	}
-	result, err := sb.Run(ctx, requestScript(to), sandbox.ExecOptions{Timeout: testTimeout})
-	if err != nil {
-		return err
-	}
-	answer := answerOf(result.Stdout)
-	if answer.Status == 0 {
-		said := strings.TrimSpace(result.Stderr + "\n" + result.Stdout)
-		return fmt.Errorf("testing credential %q: no answer from %s: %s", name, to, orDash(said))
-	}
-	answer.URL, answer.Injected = to, injectionText(found.Binding.Injection)
-	if a.out.json {
-		err = a.out.data(answer)
-	} else {
-		err = a.out.printf("GET %s\n  injected  %s\n  answered  %d\n", to, answer.Injected, answer.Status)
-		if err == nil && answer.Echoed {
-			err = a.out.printf("  echoed    the server sent the value back; the sandbox saw %s\n", masked)
-		}
-	}
-	if err == nil && answer.Status >= 400 {
-		return &exitError{code: exitFailed, err: fmt.Errorf("%s answered %d", to, answer.Status)}
-	}
-	return err
 }

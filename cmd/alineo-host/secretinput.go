@@ -33,7 +33,7 @@ func readSecret(ctx context.Context, file, prompt string) (credential.Secret, er
 	case file == "" && term.IsTerminal(int(os.Stdin.Fd())):
 		text, err = typeSecret(ctx, prompt)
 	default:
-		text, err = io.ReadAll(io.LimitReader(os.Stdin, maxSecret+1))
+		text, err = pipedSecret(ctx, os.Stdin)
 	}
 	switch {
 	case err != nil:
@@ -48,6 +48,27 @@ func readSecret(ctx context.Context, file, prompt string) (credential.Secret, er
 	return credential.NewSecret(string(text)), nil
 }
 
+// input is what was read of a value.
+type input struct {
+	text []byte
+	err  error
+}
+
+// pipedSecret reads a value to its end, or until the caller gives up: whoever writes may never end.
+func pipedSecret(ctx context.Context, from io.Reader) ([]byte, error) {
+	done := make(chan input, 1)
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(from, maxSecret+1))
+		done <- input{text, err}
+	}()
+	select {
+	case in := <-done:
+		return in.text, in.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // typeSecret reads a line from the terminal, which shows nothing of it.
 func typeSecret(ctx context.Context, prompt string) ([]byte, error) {
 	fd := int(os.Stdin.Fd())
@@ -56,14 +77,10 @@ func typeSecret(ctx context.Context, prompt string) ([]byte, error) {
 		return nil, err
 	}
 	_, _ = fmt.Fprint(os.Stderr, prompt)
-	type typed struct {
-		text []byte
-		err  error
-	}
-	done := make(chan typed, 1)
+	done := make(chan input, 1)
 	go func() {
 		text, err := term.ReadPassword(fd)
-		done <- typed{text, err}
+		done <- input{text, err}
 	}()
 	defer func() { _, _ = fmt.Fprintln(os.Stderr) }()
 	select {
