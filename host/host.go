@@ -155,6 +155,9 @@ func (h *Host) openLedger(ctx context.Context) (store.Ledger, error) {
 // Config returns the configuration, which must not be changed.
 func (h *Host) Config() *config.Config { return h.cfg }
 
+// Logger returns where the host logs, which takes known secrets out of whatever is logged.
+func (h *Host) Logger() hclog.Logger { return h.log }
+
 // Store returns the ledger's store, for reading. Writing past the Writer breaks the order that it
 // keeps.
 func (h *Host) Store() store.Ledger { return h.store }

@@ -7,6 +7,7 @@ type Config struct {
 	Sandbox Sandbox `toml:"sandbox"`
 	Ledger  Ledger  `toml:"ledger"`
 	Runs    Runs    `toml:"runs"`
+	Serve   Serve   `toml:"serve"`
 	// Credentials says who binds what sandboxes use and never see.
 	Credentials Credentials       `toml:"credentials"`
 	Plugins     map[string]Plugin `toml:"plugins"`
@@ -81,6 +82,14 @@ type Runs struct {
 	// AllowUnfenced takes runs over and sweeps also where the store can't keep a superseded host from
 	// writing.
 	AllowUnfenced bool `toml:"allow_unfenced"`
+}
+
+// Serve says where the daemon listens and who is let in.
+type Serve struct {
+	// Listen is where it listens, host:port. Anything but a loopback address needs Token.
+	Listen string `toml:"listen"`
+	// Token is what clients must send; empty: whoever reaches the address is let in.
+	Token Secret `toml:"token"`
 }
 
 // RunsPlugin is the name of the plugin that keeps durable runs.

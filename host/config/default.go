@@ -12,6 +12,7 @@ func Default() *Config {
 			Keep: KeepEverything, DetachedTTL: Duration(30 * time.Minute), InterruptedTTL: Duration(24 * time.Hour),
 			Lease: Duration(10 * time.Second), SweepEvery: Duration(time.Minute),
 		},
+		Serve:       Serve{Listen: "127.0.0.1:7777"},
 		Credentials: Credentials{Broker: Vault},
 		Engine:      Engine{Data: "~/.local/share/alineo-host", Isolation: "auto", Listen: "127.0.0.1:8080", MaxDisk: 20 << 30, MaxFiles: 1_000_000},
 		Log:         Log{Level: "info"},

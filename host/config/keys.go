@@ -57,7 +57,6 @@ func cutLast(key string) (table, name string, found bool) {
 // name so that the answer is better than "unknown key".
 func planned(path toml.Key) (instead string, ok bool) {
 	table := [...]struct{ key, instead string }{
-		{"serve", "the host does not run as a daemon, remove the table"},
 		{"ledger.record", "the whole ledger is recorded, remove the key"},
 	}
 	for _, later := range table {

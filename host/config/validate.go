@@ -26,6 +26,8 @@ const (
 	maxFrame Size = 1 << 30
 	// minDigestKey is the shortest key that digests are keyed with, in bytes.
 	minDigestKey = 16
+	// minToken is the shortest token that clients of the daemon send, in bytes.
+	minToken = 16
 )
 
 // Validate checks what was put together in Go as Load checks a file: all problems at once, as
@@ -46,6 +48,7 @@ func (c *Config) check(bundled []string) Problems {
 	k.sandbox()
 	k.ledger()
 	k.runs()
+	k.serve()
 	k.credentials()
 	for _, name := range sortedKeys(c.Plugins) {
 		k.plugin(name, c.Plugins[name])
@@ -167,6 +170,21 @@ func (k *checker) runs() {
 	// Shorter ones are lost to a pause of the garbage collector or of the network.
 	if least := Duration(time.Second); k.Runs.Lease < least {
 		k.addf("runs.lease", "%s is shorter than %s", k.Runs.Lease, least)
+	}
+}
+
+func (k *checker) serve() {
+	const listen, token = "serve.listen", "serve.token"
+	k.address(listen, k.Serve.Listen)
+	host, _, err := net.SplitHostPort(k.Serve.Listen)
+	ip := net.ParseIP(host)
+	if err == nil && !k.Serve.Token.IsSet() && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		k.addf(listen, "whoever reaches %s could run programs here (add: token = \"env:ALINEO_SERVE_TOKEN\", or listen on 127.0.0.1)",
+			k.shown(listen, k.Serve.Listen))
+	}
+	if length := len(k.Serve.Token.Reveal()); k.Serve.Token.IsSet() && length < minToken {
+		k.addf(token, "a token of %d bytes is too short to keep it from being guessed (at least %d, for example from: openssl rand -hex 32)",
+			length, minToken)
 	}
 }
 

@@ -48,6 +48,9 @@ type Spec struct {
 // keyVersion begins what is hashed, and the key. It changes with the encoding.
 const keyVersion = "alineo-host/instance-key/v1"
 
+// KeyPrefix begins every key of [Key]; a run with another sandbox key is driven by another program.
+const KeyPrefix = "v1-"
+
 // Key returns the key under which the sandbox of a thread, or with ReuseNone of a run, is found again:
 // a SHA-256 over a canonical encoding. What is absent, empty or nil is the same.
 func Key(provider, threadID, runID string, spec Spec) (string, error) {
@@ -67,7 +70,7 @@ func Key(provider, threadID, runID string, spec Spec) (string, error) {
 		return "", fmt.Errorf("computing the key of thread %q: %w", threadID, err)
 	}
 	sum := sha256.Sum256(append([]byte(keyVersion+"\n"), text...))
-	return "v1-" + hex.EncodeToString(sum[:]), nil
+	return KeyPrefix + hex.EncodeToString(sum[:]), nil
 }
 
 // canonical encodes a value as JSON with sorted keys, no blanks, and no members that are absent: null, "",
