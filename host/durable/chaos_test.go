@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,9 +57,11 @@ func newHosts(t testing.TB) *hosts {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for box, err := range wire.ListSandboxes(context.Background(), opensandbox.SandboxFilter{}) {
+		ctx, cancel := context.WithTimeout(context.Background(), childTime)
+		defer cancel()
+		for box, err := range wire.ListSandboxes(ctx, opensandbox.SandboxFilter{}) {
 			if err == nil {
-				err = wire.DeleteSandbox(context.Background(), box.ID)
+				err = wire.DeleteSandbox(ctx, box.ID)
 			}
 			if err != nil {
 				t.Error(err)
@@ -76,10 +79,14 @@ type process struct {
 	out   *bufio.Scanner
 	stdin io.Closer
 	err   *strings.Builder
+	hung  atomic.Bool // its time was over
 }
 
-// childTime is after how long a child is thought to hang.
-const childTime = 3 * time.Minute
+// childTime is after how long a host is thought to hang, and killTime how long it may take to say where.
+const (
+	childTime = 3 * time.Minute
+	killTime  = 10 * time.Second
+)
 
 func (s *hosts) child(mode string, env map[string]string) *process {
 	s.t.Helper()
@@ -100,18 +107,29 @@ func (s *hosts) child(mode string, env map[string]string) *process {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	watchdog := time.AfterFunc(childTime, func() {
-		fmt.Fprintf(os.Stderr, "%s: the child %q is killed, its time is over: %s\n", s.t.Name(), mode, p.err)
-		_ = cmd.Process.Kill() // unless it has just ended
-	})
+	// The engine lives as long as its test: a host whose engine is gone waits for it to come back.
+	watchdog := func() bool { return true }
+	if mode != "engine" {
+		watchdog = p.watch(mode).Stop
+	}
 	s.t.Cleanup(func() {
-		watchdog.Stop()
+		watchdog()
 		_ = cmd.Process.Kill() // unless it has ended
 		_ = cmd.Wait()         // the same
 	})
 	p.out = bufio.NewScanner(stdout)
 	p.out.Buffer(nil, 4<<20)
 	return p
+}
+
+// watch ends a child that hangs, and makes it say where.
+func (p *process) watch(mode string) *time.Timer {
+	return time.AfterFunc(childTime, func() {
+		p.hung.Store(true)
+		fmt.Fprintf(os.Stderr, "%s: the time of the child %q is over\n", p.t.Name(), mode)
+		_ = p.cmd.Process.Signal(unix.SIGQUIT) // unless it has just ended; what it says is in p.err
+		time.AfterFunc(killTime, func() { _ = p.cmd.Process.Kill() })
+	})
 }
 
 // line is the next line, empty when there is none.
@@ -125,11 +143,12 @@ func (p *process) line() string {
 // leave ends a child in good order.
 func (p *process) leave() {
 	p.t.Helper()
+	defer p.watch("leaving").Stop()
 	_ = p.stdin.Close() // it may have ended
 	for p.out.Scan() {
 	}
 	if err := p.cmd.Wait(); err != nil {
-		p.t.Errorf("%v: %s", err, p.err)
+		p.t.Errorf("a child ended with %v (it hung: %t): %s", err, p.hung.Load(), p.err)
 	}
 }
 
@@ -166,6 +185,10 @@ func (v *view) read(p *process, each func()) (ended bool) {
 			v.ends++
 		}
 		each()
+	}
+	if p.hung.Load() {
+		_ = p.cmd.Wait() // then all of what it said is there
+		v.t.Fatalf("a host hung: %s", p.err)
 	}
 	return false
 }
