@@ -103,7 +103,10 @@ func (r *Runs) takeOver(ctx context.Context, runID string, force bool) error {
 	if isTrue(run.CancelRequested) {
 		d.cancel(errCanceled)
 	}
-	return r.begin(d, func(ctx context.Context) { d.takeOver(ctx) })
+	if err := r.begin(d, func(ctx context.Context) { d.takeOver(ctx) }); !errors.Is(err, drivenHere{}) {
+		return err
+	}
+	return nil // this host's other attempt was first; its epoch is lower, and it will notice
 }
 
 // driverLease takes the lock of a run's driver, for as long as this host is open. With force it is done
@@ -126,7 +129,14 @@ func (r *Runs) driverLease(ctx context.Context, runID string, force bool) (*leas
 	return lock, nil
 }
 
-// begin lets a driver go to work.
+// drivenHere is ErrDriven when it is this host that drives the run.
+type drivenHere struct{}
+
+func (drivenHere) Error() string { return "this host drives the run" }
+
+func (drivenHere) Is(target error) bool { return target == ErrDriven } //nolint:errorlint // that is what Is is for
+
+// begin lets a driver go to work. One that can't gives its lease back, and is never done.
 func (r *Runs) begin(d *driver, work func(context.Context)) error {
 	r.mu.Lock()
 	p := r.at(d.run.ID)
@@ -134,11 +144,12 @@ func (r *Runs) begin(d *driver, work func(context.Context)) error {
 		closed := r.closed
 		r.drop(d.run.ID)
 		r.mu.Unlock()
+		d.cancel(context.Canceled)
 		d.lock.release()
 		if closed {
 			return ErrClosed
 		}
-		return nil // this host's other attempt was first; its epoch is lower, and it will notice
+		return drivenHere{}
 	}
 	p.driver = d
 	r.busy.Go(func() {

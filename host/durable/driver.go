@@ -423,7 +423,7 @@ func (d *driver) tidy(ctx context.Context, ended Ended) error {
 		if d.r.opts.Keep != KeepEverything && ended.Status != store.RunAborted {
 			d.linger(ctx)
 		}
-		what, err := d.r.reclaim(ctx, d.run)
+		what, err := d.r.reclaim(ctx, d.run, d.accepted.Destroy)
 		if err != nil {
 			return fmt.Errorf("ending its sandbox: %w", err)
 		}

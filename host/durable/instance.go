@@ -234,8 +234,9 @@ const (
 )
 
 // reclaim destroys the sandbox of a run that has ended, unless others use it. Holding its lock, no other run
-// can begin to.
-func (r *Runs) reclaim(ctx context.Context, run store.Run) (string, error) {
+// can begin to. A sandbox that is to end with its runs is destroyed by the last one to end; another one is left to
+// the run that began last, whose thread may go on in it.
+func (r *Runs) reclaim(ctx context.Context, run store.Run, endsWithRuns bool) (string, error) {
 	if run.SandboxKey == nil {
 		return ReclaimedNone, nil
 	}
@@ -252,7 +253,7 @@ func (r *Runs) reclaim(ctx context.Context, run store.Run) (string, error) {
 		return ReclaimedNone, nil
 	case record.Provider != r.opts.Machines.Provider():
 		return ReclaimedForeign, nil
-	case deref(record.LatestRunID) != run.ID:
+	case deref(record.LatestRunID) != run.ID && !endsWithRuns:
 		return ReclaimedInUse, nil // it is that run's to end it
 	}
 	used, err := r.inUse(lock.ctx, record, run.ID)

@@ -168,6 +168,9 @@ func (r *Runs) reap(ctx context.Context, s *Sweep, listed store.ReclaimableRun, 
 func (r *Runs) driveOut(ctx context.Context, d *driver, run Reaped) Reaped {
 	if err := r.begin(d, func(ctx context.Context) { d.takeOver(ctx) }); err != nil {
 		run.Outcome, run.Error = OutcomeFailed, err.Error()
+		if errors.Is(err, ErrDriven) {
+			run.Outcome = OutcomeNotClaim
+		}
 		return run
 	}
 	budget := time.NewTimer(r.opts.RunBudget)
@@ -186,7 +189,7 @@ func (r *Runs) driveOut(ctx context.Context, d *driver, run Reaped) Reaped {
 	case d.ended != nil:
 		run.Status, run.ExitCode = d.ended.Status, d.ended.ExitCode
 		if run.Outcome == OutcomeExpired && d.ended.Status != store.RunAborted { // which has done so itself
-			if _, err := r.reclaim(ctx, d.run); err != nil && d.trouble == nil {
+			if _, err := r.reclaim(ctx, d.run, d.accepted.Destroy); err != nil && d.trouble == nil {
 				d.trouble = fmt.Errorf("ending its sandbox: %w", err)
 			}
 		}
@@ -223,10 +226,13 @@ func (r *Runs) probe(ctx context.Context, s *Sweep, run store.Run) (journal.Exit
 // reclaimable claims a run for a sweep, unless somebody else looks after it. A run that this host drives and
 // that nobody came back to is ended by its driver.
 func (r *Runs) reclaimable(ctx context.Context, listed store.ReclaimableRun, expired bool, cutoff int64) (*driver, error) {
-	lock, err := r.driverLease(ctx, listed.ID, false)
-	if errors.Is(err, ErrDriven) && expired && r.unviewed(listed.ID) {
-		r.cancelLocal(listed.ID, errExpired)
+	if r.driverOf(listed.ID) != nil {
+		if expired && r.unviewed(listed.ID) {
+			r.cancelLocal(listed.ID, errExpired)
+		}
+		return nil, drivenHere{}
 	}
+	lock, err := r.driverLease(ctx, listed.ID, false)
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,40 @@ func keepCases() []Case {
 				e.Errorf("%d sandboxes were made and %d destroyed", len(machines.made), len(machines.destroyed))
 			}
 		}},
+		{Name: "KP-nothing-shared", Rule: "where nothing is kept, the last run in a sandbox ends it, whichever began last", run: func(e *env) {
+			machines := &countedMachines{Machines: e.site.Machines}
+			r := e.host(func(o *durable.Options) { o.Keep, o.Machines = durable.KeepNothing, machines })
+			var first *durable.Viewer
+			for _, run := range [...][2]string{{"run-1", "echo one; until [ -e /tmp/gate ]; do sleep 0.05; done"}, {"run-2", "touch /tmp/other; echo two"}} {
+				_, err := r.Start(e.ctx, durable.StartOptions{RunID: run[0], ThreadID: "thread", Command: run[1], Spec: e.spec()})
+				e.must(err)
+				if v := e.attach(r, run[0], 0); run[0] == "run-1" {
+					e.outputUntil(v, "one\n")
+					first = v
+				} else {
+					out, _ := e.rest(v)
+					e.wantText("the later run's output", out, "two\n")
+					e.must(v.Close())
+				}
+			}
+			e.must(r.AwaitRelease(e.ctx, "run-2"))
+			machines.mu.Lock()
+			made, destroyed := machines.made, len(machines.destroyed)
+			machines.mu.Unlock()
+			if len(made) != 1 || destroyed != 0 {
+				e.fatalf("%d sandboxes were made, and %d destroyed under the first run", len(made), destroyed)
+			}
+			m, err := machines.Open(e.ctx, made[0])
+			e.must(err)
+			e.sh(m, "touch /tmp/gate")
+			e.rest(first)
+			e.must(first.Close())
+			e.must(r.AwaitRelease(e.ctx, "run-1"))
+			if _, err := machines.Open(e.ctx, made[0]); !errors.Is(err, durable.ErrGone) {
+				e.Errorf("the sandbox of two runs that have ended is there: %v", err)
+				e.must(machines.Destroy(e.ctx, made[0]))
+			}
+		}},
 		{Name: "KP-nothing-end", Rule: "where nothing is kept, a run that ends is told to its end", run: func(e *env) {
 			r := e.host(func(o *durable.Options) { o.Keep = durable.KeepNothing })
 			_, err := r.Start(e.ctx, durable.StartOptions{RunID: "run-1", ThreadID: "thread", Command: "seq 1 1000", Spec: e.spec()})

@@ -238,6 +238,29 @@ func reapCases() []Case {
 				e.Errorf("a log has %d events", page.Tail)
 			}
 		}},
+		{Name: "RP-16", Rule: "a sweep ends a run that its own host drives, also under locks that exclude nobody, and doesn't wait for itself", Needs: swept, run: func(e *env) {
+			r := e.host(func(o *durable.Options) {
+				o.DetachedTTL, o.RunBudget, o.Stores.Locks = time.Nanosecond, time.Second, grantAll{}
+			})
+			e.start(r, "run-1", "thread", "echo one; sleep 300")
+			e.machineOf(e.run("run-1"))
+			swept := make(chan error, 1)
+			go func() {
+				_, err := r.Reap(e.ctx)
+				swept <- err
+			}()
+			select {
+			case err := <-swept:
+				e.must(err)
+			case <-e.within(patience).Done():
+				e.fatalf("the sweep never ends")
+			}
+			run := e.ended("run-1")
+			e.wantStatus(run, store.RunAborted)
+			if *run.DriverEpoch != 1 {
+				e.Errorf("the sweep took the run from its own host: epoch %d", *run.DriverEpoch)
+			}
+		}},
 		{Name: "RP-14", Rule: "a sandbox that no run uses goes when its time is up, and only then", Needs: append(swept, NeedList, NeedCount), run: func(e *env) {
 			r := e.host()
 			used := e.start(r, "run-1", "used", "sleep 300")
