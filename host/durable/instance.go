@@ -70,7 +70,7 @@ func (r *Runs) ensure(ctx context.Context, key, threadID string, runID *string, 
 		}
 	}
 	record = store.Instance{Key: key, Provider: r.opts.Machines.Provider(), ThreadID: threadID, LatestRunID: runID}
-	got, err := r.create(lock.ctx, record, spec)
+	got, err := r.announced(lock.ctx, record, spec)
 	if err != nil {
 		return fail(err)
 	}
@@ -138,8 +138,8 @@ func (r *Runs) put(ctx context.Context, record store.Instance) error {
 }
 
 // create makes, prepares and records a sandbox.
-func (r *Runs) create(ctx context.Context, record store.Instance, spec Spec) (Ensured, error) {
-	id, err := r.opts.Machines.Create(ctx, spec)
+func (r *Runs) create(ctx context.Context, record store.Instance, spec Spec, mark string) (Ensured, error) {
+	id, err := r.opts.Machines.Create(ctx, spec, mark)
 	if err != nil {
 		return Ensured{}, err
 	}
@@ -284,6 +284,9 @@ func (r *Runs) inUse(ctx context.Context, record store.Instance, except string) 
 }
 
 func pending(record store.Instance) bool { return strings.HasPrefix(record.Key, pendingPrefix) }
+
+// settled says that a record names the sandbox of a thread, and is no note of what is still to be done.
+func settled(record store.Instance) bool { return !pending(record) && !announcing(record) }
 
 func deref(s *string) string {
 	if s == nil {

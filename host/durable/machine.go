@@ -14,8 +14,11 @@ var ErrGone = errors.New("the sandbox is gone")
 type Machines interface {
 	// Provider names who owns the ids of the sandboxes.
 	Provider() string
-	// Create makes a sandbox that goes on when this process ends, and returns its id.
-	Create(ctx context.Context, spec Spec) (id string, err error)
+	// Create makes a sandbox that goes on when this process ends, and returns its id. mark is 32 hex digits
+	// that Find knows it by, from the moment that it is there.
+	Create(ctx context.Context, spec Spec, mark string) (id string, err error)
+	// Find returns the ids of the sandboxes that were made with a mark and are there.
+	Find(ctx context.Context, mark string) ([]string, error)
 	// Open reaches a sandbox that is there. One that isn't is ErrGone.
 	Open(ctx context.Context, id string) (Machine, error)
 	// Destroy ends a sandbox. One that isn't there any more is a success.

@@ -81,7 +81,7 @@ func (r *Runs) Reap(ctx context.Context) (*Sweep, error) {
 	for _, status := range [...]store.RunStatus{store.RunRunning, store.RunInterrupted} {
 		errs = append(errs, r.reapAll(ctx, s, status))
 	}
-	errs = append(errs, r.destroyPending(ctx, s), r.destroyIdle(ctx, s), r.retain(ctx, s))
+	errs = append(errs, r.destroyPending(ctx, s), r.destroyAnnounced(ctx, s), r.destroyIdle(ctx, s), r.retain(ctx, s))
 	if err := errors.Join(errs...); err != nil {
 		return s, fmt.Errorf("sweeping runs: %w", err)
 	}

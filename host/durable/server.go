@@ -24,6 +24,8 @@ const (
 	followFor = 5 * time.Minute
 	// lifetimeLabel says in a sandbox's metadata how long it lives from each sign of life on, in seconds.
 	lifetimeLabel = "alineo-host/lifetime"
+	// markLabel has the mark that a sandbox was made with.
+	markLabel = "alineo-host/mark"
 	// resumeWithin is how long a paused sandbox may take to run again.
 	resumeWithin = time.Minute
 )
@@ -46,17 +48,17 @@ func NewServer(client *sandbox.Client, wire *opensandbox.Client, lifetime time.D
 func (*Server) Provider() string { return "opensandbox" }
 
 // Create makes a sandbox and lets go of it.
-func (s *Server) Create(ctx context.Context, spec Spec) (string, error) {
+func (s *Server) Create(ctx context.Context, spec Spec, mark string) (string, error) {
 	opts := spec.Sandbox
 	if opts.Lifetime == 0 {
 		opts.Lifetime = s.lifetime
 	}
+	if opts.Metadata = maps.Clone(opts.Metadata); opts.Metadata == nil {
+		opts.Metadata = map[string]string{}
+	}
+	opts.Metadata[markLabel] = mark
 	if opts.Lifetime > 0 {
 		// Whoever drives a run there must know what to prolong its life by.
-		opts.Metadata = maps.Clone(opts.Metadata)
-		if opts.Metadata == nil {
-			opts.Metadata = map[string]string{}
-		}
 		opts.Metadata[lifetimeLabel] = strconv.FormatInt(int64(opts.Lifetime/time.Second), 10)
 	}
 	handle, err := s.client.Create(ctx, opts)
@@ -68,6 +70,20 @@ func (s *Server) Create(ctx context.Context, spec Spec) (string, error) {
 		return "", errors.Join(err, s.Destroy(context.WithoutCancel(ctx), id))
 	}
 	return id, nil
+}
+
+// Find lists the server's sandboxes with a mark.
+func (s *Server) Find(ctx context.Context, mark string) ([]string, error) {
+	var ids []string
+	for box, err := range s.wire.ListSandboxes(ctx, opensandbox.SandboxFilter{Metadata: map[string]string{markLabel: mark}}) {
+		if err != nil {
+			return nil, fmt.Errorf("looking for sandboxes: %w", err)
+		}
+		if box.Metadata[markLabel] == mark { // not every server filters
+			ids = append(ids, box.ID)
+		}
+	}
+	return ids, nil
 }
 
 // Open reaches a sandbox; one that is paused runs again.

@@ -33,7 +33,7 @@ func (r *Runs) destroyIdle(ctx context.Context, s *Sweep) error {
 	}
 	var errs []error
 	err := r.eachInstance(ctx, func(record store.Instance) {
-		if pending(record) || record.Provider != r.opts.Machines.Provider() {
+		if !settled(record) || record.Provider != r.opts.Machines.Provider() {
 			return
 		}
 		destroyed, err := r.destroyIfIdle(ctx, record.Key)
@@ -155,7 +155,7 @@ type PrunedJournals = journal.Swept
 func (r *Runs) PruneJournals(ctx context.Context) (map[string]*PrunedJournals, error) {
 	swept := map[string]*PrunedJournals{}
 	err := r.eachInstance(ctx, func(record store.Instance) {
-		if pending(record) || record.Provider != r.opts.Machines.Provider() {
+		if !settled(record) || record.Provider != r.opts.Machines.Provider() {
 			return
 		}
 		machine, err := r.opts.Machines.Open(ctx, record.ProviderSandboxID)

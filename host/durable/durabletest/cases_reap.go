@@ -261,6 +261,38 @@ func reapCases() []Case {
 				e.Errorf("the sweep took the run from its own host: epoch %d", *run.DriverEpoch)
 			}
 		}},
+		{Name: "RP-17", Rule: "a sandbox whose host died before it recorded it is destroyed by a sweep, and not while its host lives", Needs: append(swept, NeedList, NeedLocks), run: func(e *env) {
+			muted := &mutedMachines{Machines: e.site.Machines, made: make(chan string, 1)}
+			first := e.host(func(o *durable.Options) { o.Machines = muted })
+			run := e.start(first, "run-1", "thread", "echo never")
+			var id string
+			select {
+			case id = <-muted.made:
+			case <-e.within(patience).Done():
+				e.fatalf("no sandbox was made")
+			}
+			r := e.host()
+			s, err := r.Reap(e.ctx)
+			e.must(err)
+			_, err = e.site.Machines.Open(e.ctx, id)
+			e.must(err)
+			e.abandon(first)
+			again, err := r.Reap(e.ctx)
+			e.must(err)
+			if _, err := e.site.Machines.Open(e.ctx, id); !errors.Is(err, durable.ErrGone) || s.Machines != 0 || again.Machines != 1 {
+				e.Errorf("%d destroyed while its host lived, %d after: %v", s.Machines, again.Machines, err)
+				e.must(e.site.Machines.Destroy(e.ctx, id))
+			}
+			if page, err := e.stores().Instances.List(e.ctx, store.InstanceListOptions{}); err != nil || len(page.Instances) != 0 {
+				e.Errorf("the sweep left %+v: %v", page.Instances, err)
+			}
+			ensured, err := r.Ensure(e.ctx, "thread", e.spec())
+			e.must(err)
+			e.wantText("the new sandbox's key", ensured.Record.Key, *run.SandboxKey)
+			if page, err := e.stores().Instances.List(e.ctx, store.InstanceListOptions{}); err != nil || len(page.Instances) != 1 {
+				e.Errorf("making a sandbox left %+v: %v", page.Instances, err)
+			}
+		}},
 		{Name: "RP-14", Rule: "a sandbox that no run uses goes when its time is up, and only then", Needs: append(swept, NeedList, NeedCount), run: func(e *env) {
 			r := e.host()
 			used := e.start(r, "run-1", "used", "sleep 300")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,10 +81,15 @@ func floor(s durable.Stores) durable.Stores {
 
 var errBroken = errors.New("broken for the test")
 
-// brokenInstances can't be written.
+// brokenInstances can't be written, but for notes.
 type brokenInstances struct{ store.Instances }
 
-func (brokenInstances) Put(context.Context, store.Instance) error { return errBroken }
+func (b brokenInstances) Put(ctx context.Context, record store.Instance) error {
+	if strings.Contains(record.Key, ":") {
+		return b.Instances.Put(ctx, record)
+	}
+	return errBroken
+}
 
 // countedMachines remember what was made and destroyed.
 type countedMachines struct {
@@ -94,8 +100,8 @@ type countedMachines struct {
 	refuse    bool // to destroy
 }
 
-func (c *countedMachines) Create(ctx context.Context, spec durable.Spec) (string, error) {
-	id, err := c.Machines.Create(ctx, spec)
+func (c *countedMachines) Create(ctx context.Context, spec durable.Spec, mark string) (string, error) {
+	id, err := c.Machines.Create(ctx, spec, mark)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
@@ -118,6 +124,22 @@ func (c *countedMachines) Destroy(ctx context.Context, id string) error {
 		c.destroyed = append(c.destroyed, id)
 	}
 	return err
+}
+
+// mutedMachines make sandboxes, and never say so: their host is killed before.
+type mutedMachines struct {
+	durable.Machines
+	made chan string
+}
+
+func (m *mutedMachines) Create(ctx context.Context, spec durable.Spec, mark string) (string, error) {
+	id, err := m.Machines.Create(ctx, spec, mark)
+	if err != nil {
+		return "", err
+	}
+	m.made <- id
+	<-ctx.Done()
+	return "", context.Cause(ctx)
 }
 
 // shifted are stores whose clock is ahead of this process's by so many milliseconds.

@@ -182,7 +182,7 @@ func (e *env) destroyLater(key string) {
 // machine is a sandbox of the case's own.
 func (e *env) machine() durable.Machine {
 	e.Helper()
-	id, err := e.site.Machines.Create(e.ctx, e.spec())
+	id, err := e.site.Machines.Create(e.ctx, e.spec(), "0123456789abcdef0123456789abcdef")
 	e.must(err)
 	e.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
