@@ -94,6 +94,10 @@ func (r Resolution) Resolve(ctx context.Context, sandboxID, name string, source 
 		case err == nil && found.Value.IsSet():
 			return found, nil
 		case err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnsupported):
+			//nolint:errorlint // one that is wrapped says more
+			if of, ok := err.(*Error); ok && of.Name == name {
+				err = of.Err // the name is said already
+			}
 			return failed(fmt.Errorf("%s: %w", from, err))
 		}
 	}

@@ -56,6 +56,7 @@ func TestResolve(t *testing.T) {
 		{name: "broker", source: credential.External("vault:a"), from: credential.Resolution{Broker: knows, Resolver: resolver}, value: "from broker"},
 		{name: "broker doesn't know", source: credential.External("vault:b"), from: credential.Resolution{Broker: knows, Resolver: resolver}, value: "from resolver"},
 		{name: "broker fails", source: credential.External("vault:a"), from: credential.Resolution{Broker: keeper{err: errVault}, Resolver: resolver}, fails: "sealed", is: errVault},
+		{name: "broker fails and says of what", source: credential.External("vault:a"), from: credential.Resolution{Broker: keeper{err: &credential.Error{Op: "resolving credential", Name: "key", Err: errVault}}}, fails: "sealed", is: errVault},
 		{name: "no source", from: credential.Resolution{Broker: knows, Resolver: resolver}, value: "from resolver"},
 		{name: "no source, nobody", fails: "no resolver"},
 		{name: "resolver doesn't know", source: credential.External("x"), from: credential.Resolution{Resolver: answering(credential.Secret{}, nil)}, fails: "doesn't know"},
@@ -73,6 +74,9 @@ func TestResolve(t *testing.T) {
 			}
 			if !errors.Is(err, credential.ErrUnresolved) || c.is != nil && !errors.Is(err, c.is) {
 				t.Fatalf("%v is not ErrUnresolved", err)
+			}
+			if strings.Count(err.Error(), `"key"`) != 1 {
+				t.Errorf("%q repeats itself", err)
 			}
 			for _, part := range []string{c.fails, `"key"`, "box-1", "resolver"} {
 				if !strings.Contains(err.Error(), part) {
