@@ -114,7 +114,9 @@ func (r *Runs) reapAll(ctx context.Context, s *Sweep, status store.RunStatus) er
 			})
 		}
 		for _, run := range page.Runs {
-			work <- run
+			if !foreign(run.Run) {
+				work <- run
+			}
 		}
 		close(work)
 		workers.Wait()
@@ -281,7 +283,7 @@ func (r *Runs) adoptOrphans(ctx context.Context, s *Sweep) error {
 			return err
 		}
 		for _, run := range page.Runs {
-			if run.DetachedSince != nil || run.SandboxKey == nil {
+			if run.DetachedSince != nil || run.SandboxKey == nil || foreign(run) {
 				continue // it waits already, or is none of ours
 			}
 			orphan, err := r.adopt(ctx, run)

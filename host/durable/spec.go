@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/sandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
 )
 
 // Reuse says who shares a sandbox.
@@ -50,6 +52,12 @@ const keyVersion = "alineo-host/instance-key/v1"
 
 // KeyPrefix begins every key of [Key]; a run with another sandbox key is driven by another program.
 const KeyPrefix = "v1-"
+
+// foreign tells whether a run's sandbox has a key of another program's, which drives the run and ends it: to us the
+// sandbox would only seem to be gone.
+func foreign(run store.Run) bool {
+	return run.SandboxKey != nil && !strings.HasPrefix(*run.SandboxKey, KeyPrefix)
+}
 
 // Key returns the key under which the sandbox of a thread, or with ReuseNone of a run, is found again:
 // a SHA-256 over a canonical encoding. What is absent, empty or nil is the same.

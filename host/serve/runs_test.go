@@ -104,6 +104,15 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %s", path, text)
 		}
 	}
+	// Nor does a sweep touch it, however long nobody looked.
+	r.want(http.StatusOK, http.MethodPatch, "/v1/runs/own", `{"set":{"sandboxKey":"of-theirs","detachedSince":5}}`, nil)
+	if _, err := r.runs.Reap(t.Context()); err != nil {
+		t.Error(err)
+	}
+	const untouched = `{"runId":"own","threadId":"t","status":"running","startedAt":5,"sandboxKey":"of-theirs","detachedSince":5}`
+	if text := r.want(http.StatusOK, http.MethodGet, "/v1/runs/own", "", nil); text != untouched {
+		t.Errorf("a sweep left %s", text)
+	}
 }
 
 // TestStop stops a daemon while a run goes on and is viewed; the next one has the rest.
