@@ -69,7 +69,7 @@ func (h *Host) durableStores(ctx context.Context) (durable.Stores, error) {
 	for _, part := range [...]struct {
 		name  string
 		there bool
-	}{{"instances", s.Instances != nil}, {"runs", s.Runs != nil}, {"log", s.Log != nil}} {
+	}{{"instances", s.Instances != nil}, {"runs", s.Runs != nil}} {
 		if !part.there {
 			missing = append(missing, fmt.Errorf("%w: it keeps no %s", ErrNoRunStores, part.name))
 		}

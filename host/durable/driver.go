@@ -145,6 +145,10 @@ func (d *driver) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the log: %w", err)
 	}
+	if len(page.Events) == 0 && page.Tail == 0 {
+		// Its driver died before it wrote anything, or kept the log to itself. Offsets are as they were.
+		return d.w.put(ctx, []store.LogEvent{{Kind: EventAccepted, Data: encode(d.accepted)}})
+	}
 	if len(page.Events) > 0 && page.Events[0].Kind == EventAccepted {
 		if err := decode(page.Events[0].Data, &d.accepted); err != nil {
 			return fmt.Errorf("reading the log: %w", err)

@@ -3,7 +3,6 @@ package durable
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -18,7 +17,7 @@ func newMemory() Stores {
 	m := &memory{
 		instances: map[string]store.Instance{}, runs: map[string]*memoryRun{},
 	}
-	return Stores{Instances: (*memoryInstances)(m), Runs: (*memoryRuns)(m), Log: (*memoryLog)(m)}
+	return Stores{Instances: (*memoryInstances)(m), Runs: (*memoryRuns)(m), Log: newOwnLog()}
 }
 
 // forgetAfter is how long a run that has ended is remembered.
@@ -36,10 +35,6 @@ type memoryRun struct {
 	ended  time.Time
 
 	interrupted *int64
-
-	epoch  uint64
-	log    []store.LogEvent
-	closed bool
 }
 
 func now() int64 { return time.Now().UnixMilli() }
@@ -293,55 +288,3 @@ func (m *memoryRuns) Delete(_ context.Context, id string) (bool, error) {
 	delete(m.runs, id)
 	return run != nil, nil
 }
-
-type memoryLog memory
-
-func (*memoryLog) Features() store.LogFeatures { return store.LogFeatures{} } // a log goes with its record
-
-func (m *memoryLog) Append(_ context.Context, batch store.LogAppend) (uint64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run := m.runs[batch.RunID]
-	if run == nil {
-		return 0, fmt.Errorf("run %q: %w", batch.RunID, store.ErrNotFound)
-	}
-	tail := uint64(len(run.log))
-	if run.closed || batch.Epoch < run.epoch || batch.After != nil && *batch.After != tail {
-		return 0, &store.LogError{Closed: run.closed, Epoch: run.epoch, Tail: tail}
-	}
-	run.epoch = batch.Epoch
-	for _, e := range batch.Events {
-		tail++
-		run.log = append(run.log, store.LogEvent{Offset: tail, TS: now(), Kind: e.Kind, Data: e.Data})
-	}
-	return tail, nil
-}
-
-func (m *memoryLog) Read(_ context.Context, runID string, opts store.LogReadOptions) (store.LogPage, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run := m.runs[runID]
-	if run == nil {
-		return store.LogPage{}, nil
-	}
-	page := store.LogPage{Tail: uint64(len(run.log)), Epoch: run.epoch, Closed: run.closed}
-	from := min(opts.After, page.Tail)
-	to := page.Tail
-	if opts.Limit > 0 {
-		to = min(to, from+uint64(opts.Limit))
-	}
-	page.Events = append(page.Events, run.log[from:to]...)
-	page.More = to < page.Tail
-	return page, nil
-}
-
-func (m *memoryLog) Close(_ context.Context, runID string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if run := m.runs[runID]; run != nil {
-		run.closed = true
-	}
-	return nil
-}
-
-func (*memoryLog) Truncate(context.Context, string) error { return store.ErrUnsupported }

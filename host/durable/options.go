@@ -45,7 +45,9 @@ const (
 type Stores struct {
 	Instances store.Instances
 	Runs      store.Runs
-	Log       store.RunLog
+	// Log may be nil: then a host keeps the logs of the runs that it drives itself, until a while after
+	// their end, and a host that takes one over makes it anew from the journal.
+	Log store.RunLog
 	// Locks may be nil: then a host locks against itself only.
 	Locks store.Locks
 }
@@ -99,8 +101,8 @@ func (o *Options) fill() error {
 	var errs []error
 	switch o.Keep {
 	case KeepEverything, KeepSandbox:
-		if o.Stores.Instances == nil || o.Stores.Runs == nil || o.Stores.Log == nil {
-			errs = append(errs, errors.New("a store of instances, runs or logs is missing"))
+		if o.Stores.Instances == nil || o.Stores.Runs == nil {
+			errs = append(errs, errors.New("a store of instances or runs is missing"))
 		}
 	case KeepNothing:
 		o.Stores = newMemory()

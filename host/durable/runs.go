@@ -41,6 +41,10 @@ func New(opts Options) (*Runs, error) {
 		r.log.Warn("the store of runs can't keep a superseded driver from writing to a run's record: fencing is weaker",
 			"allow_unfenced", opts.AllowUnfenced)
 	}
+	if r.stores.Log == nil {
+		r.stores.Log = newOwnLog()
+		r.log.Warn("the store has no logs: what a run prints is in the host that drives it, and nowhere else")
+	}
 	if r.locks == nil {
 		r.locks = &ownLocks{held: map[string]string{}}
 		if opts.Keep != KeepNothing {
