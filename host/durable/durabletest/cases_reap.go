@@ -256,6 +256,7 @@ func reapCases() []Case {
 				e.fatalf("the sweep never ends")
 			}
 			run := e.ended("run-1")
+			e.must(r.AwaitRelease(e.ctx, "run-1"))
 			e.wantStatus(run, store.RunAborted)
 			if *run.DriverEpoch != 1 {
 				e.Errorf("the sweep took the run from its own host: epoch %d", *run.DriverEpoch)
