@@ -250,7 +250,7 @@ func (a *app) eachCredential(ctx context.Context, args []string, what string, do
 		var problems []error
 		for _, name := range args[1:] {
 			if err := do(ctx, sb, name); err != nil {
-				problems = append(problems, a.credentialHint(err, args[0]))
+				problems = append(problems, unresolvedHint(a.credentialHint(err, args[0])))
 				continue
 			}
 			a.out.notef("%s %s", what, name)

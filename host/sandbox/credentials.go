@@ -157,7 +157,7 @@ func (c *Credentials) Refresh(ctx context.Context, name string, resolve credenti
 		}
 		resolved, err := c.h.c.resolution(resolve).Resolve(ctx, c.h.id, name, bound.Source)
 		if err != nil {
-			return err
+			return c.h.ofBroker(err)
 		}
 		if err := c.h.check(bound, &resolved.Value); err != nil {
 			return err

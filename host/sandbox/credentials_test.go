@@ -216,6 +216,13 @@ func TestCredentialFailures(t *testing.T) {
 	if err := creds.Patch(t.Context(), "api", sandbox.CredentialPatch{Binding: &elsewhere}); !errors.Is(err, credential.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
+	err = creds.Refresh(t.Context(), "api", nil)
+	if of, ok := errors.AsType[*credential.UnresolvedError](err); !ok || of.Source.VarName != "A" || !errors.Is(err, credential.ErrUnresolved) {
+		t.Errorf("%v", err)
+	}
+	if strings.Count(err.Error(), `"api"`) != 1 || strings.Count(err.Error(), h.ID()) != 1 || !strings.Contains(err.Error(), "variable A is not set") {
+		t.Errorf("it repeats itself: %v", err)
+	}
 	bound := r.payloads(h, store.EventCredentialBound)
 	if last := bound[len(bound)-1]; len(bound) != 6 || !strings.Contains(last, `"host":"api.example.com"`) || !strings.Contains(last, `"varName":"A"`) {
 		t.Errorf("%q", bound)

@@ -140,18 +140,23 @@ func excerpt(s string) string {
 
 func names(env map[string]string) []string { return slices.Sorted(maps.Keys(env)) }
 
-// brokerSaid is a broker's error without what the handle's own says: operation, credential and sandbox.
-type brokerSaid struct{ of *credential.Error }
+// said is an error in the words of its cause: what is left out, operation, credential and sandbox, is said
+// by the handle's own.
+type said struct{ err, cause error }
 
-func (e *brokerSaid) Error() string { return e.of.Err.Error() }
+func (e *said) Error() string { return e.cause.Error() }
 
-func (e *brokerSaid) Unwrap() error { return e.of }
+func (e *said) Unwrap() error { return e.err }
 
 // ofBroker keeps a broker's error from repeating what goes before it.
 func (h *Handle) ofBroker(err error) error {
-	//nolint:errorlint // one that is wrapped says more
-	if of, ok := err.(*credential.Error); ok && of.SandboxID == h.id {
-		return &brokerSaid{of}
+	switch of := err.(type) { //nolint:errorlint // one that is wrapped says more
+	case *credential.Error:
+		if of.SandboxID == h.id {
+			return &said{of, of.Err}
+		}
+	case *credential.UnresolvedError:
+		return &said{of, of.Err}
 	}
 	return err
 }
