@@ -260,7 +260,7 @@ func (s *hosts) round(id, script string, count, kills int) {
 		mode = "attach"
 	}
 	if want := numbered(count); v.out.String() != want || v.ends != 1 {
-		s.t.Fatalf("%d kills: the viewer has %d ends and %q", killed, v.ends, v.out.String())
+		s.t.Fatalf("%d kills: the viewer has %d ends, the last event is %q, and the output %q", killed, v.ends, v.last, v.out.String())
 	}
 	s.t.Logf("%d kills, the longest wait for a first event was %s", killed, took.Round(time.Millisecond))
 }

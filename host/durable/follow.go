@@ -128,7 +128,7 @@ func (d *driver) follow(ctx context.Context, from int64) (int, error) {
 				return 0, err
 			}
 		case <-idle.C:
-			if err := d.lives(ctx); err != nil {
+			if err := d.lives(ctx, at > 0); err != nil {
 				return 0, err
 			}
 			wait = min(2*wait, idleMost)
@@ -215,8 +215,13 @@ func (d *driver) there(ctx context.Context) error {
 
 // lives finds out what became of a command that says nothing: when its processes are gone, without a
 // sentinel, it will never say anything.
-func (d *driver) lives(ctx context.Context) error {
-	for look := range 2 {
+func (d *driver) lives(ctx context.Context, begun bool) error {
+	looks := 2
+	if !begun {
+		// On a busy machine it may take as long before the command's shell opens the journal.
+		looks = max(looks, 1+int(d.r.opts.AttachWait/time.Second))
+	}
+	for look := range looks {
 		if look > 0 {
 			// It may have begun to write in between: once more, some time later.
 			if err := pause(ctx, time.Second); err != nil {
