@@ -99,8 +99,23 @@ func (b *Begun) Ended() bool {
 	case <-b.ended:
 		return true
 	default:
-		return false
+		return b.hungUp()
 	}
+}
+
+// hungUp says whether the other end of the socket is gone, which is so before its end was waited for. The
+// shim says nothing before it is told to start.
+func (b *Begun) hungUp() bool {
+	conn, err := b.socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := false
+	err = conn.Control(func(fd uintptr) {
+		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		gone = err == nil && n == 0 || err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+	})
+	return gone || err != nil
 }
 
 // Discard ends it and returns when nothing is left of it.
