@@ -171,9 +171,9 @@ func TestCallersGiveUp(t *testing.T) {
 		}
 		// On a busy machine the caller may give up before its request is there: then it has less haste.
 		for haste := 5 * time.Millisecond; ; haste *= 2 {
-			ctx, cancel = context.WithCancel(t.Context())
-			time.AfterFunc(haste, cancel)
-			err = p.Call(ctx, 0x116, nil, nil, nil) // sleeps
+			hasty, giveUp := context.WithCancel(t.Context())
+			time.AfterFunc(haste, giveUp)
+			err = p.Call(hasty, 0x116, nil, nil, nil) // sleeps
 			expect(t, err, plugin.KindCanceled, 0x116, "the caller gave up: context canceled")
 			var e *plugin.Error
 			if !errors.As(err, &e) {
