@@ -39,8 +39,15 @@ func NewServer(g *Gateway, token string, vault http.Handler) *Server {
 	return &Server{gateway: g, token: token, vault: vault}
 }
 
-// ServeHTTP implements http.Handler. Errors are plain text.
+// ServeHTTP implements http.Handler. Errors are plain text. A body is taken before anything is answered: who
+// still sends one when the connection is closed over a refusal may see that, and not the refusal.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		http.Error(w, "failed to read body: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	vault := s.vault != nil && (r.URL.Path == VaultPath || strings.HasPrefix(r.URL.Path, VaultPath+"/"))
 	switch {
 	case r.URL.Path == "/healthz":
