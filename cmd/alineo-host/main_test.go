@@ -39,7 +39,7 @@ func TestStories(t *testing.T) {
 		// A program under the detector takes minutes for them all, and what runs beside one another is in
 		// packages that have tests of their own.
 		dir = ""
-		for _, name := range [...]string{"run", "resume", "exec", "ledger-verify"} {
+		for _, name := range [...]string{"run", "resume"} {
 			files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 		}
 	}
