@@ -16,6 +16,9 @@ import (
 // was, among small ones.
 func TestLargeEntry(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		return // minutes of SQLite, for one caller
+	}
 	h := newSite(t).open(t)
 	stream, err := h.Writer().Open(t.Context(), sandboxKey(0))
 	if err != nil {
@@ -79,6 +82,9 @@ func (g *gathered) Append(ctx context.Context, batch *store.Batch) error {
 // One batch has 10,000 entries of 500 sandboxes: it is written at once, in order, with each chain whole.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		return // minutes of SQLite, for one caller
+	}
 	const boxes, each = 500, 20
 	h := newSite(t).open(t)
 	g := &gathered{Ledger: h.Store(), held: make(chan struct{}), release: make(chan struct{})}
