@@ -10,7 +10,7 @@ BUDGET_vet    := 2
 BUDGET_guests := 2
 BUDGET_user   := 5
 BUDGET_fuzz   := 5
-BUDGET_smoke  := 2
+BUDGET_smoke  := 3
 BUDGET_vuln   := 1
 
 # Knobs, for example: make fuzz FUZZTIME=1m
