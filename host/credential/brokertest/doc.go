@@ -19,5 +19,5 @@
 // What a sandbox's requests get is asked of a [Sidecar], which stands for the egress sidecar of one
 // sandbox and can be made to fail.
 //
-// imports: host/credential.
+// imports: host/credential, host/internal/caserun.
 package brokertest

@@ -28,5 +28,5 @@
 //
 // The suite doesn't look at hashes: to a store they are bytes. Package ledger says what they mean.
 //
-// imports: host/store.
+// imports: host/store, host/internal/caserun.
 package storetest

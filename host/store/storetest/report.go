@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/alineo-labs/alineo-host/host/internal/caserun"
 )
 
 // Status is how a case ended.
@@ -178,39 +179,16 @@ func sumUp(rounds []Result) Result {
 	return sum
 }
 
-// abandon is how long a case may take to notice that its context has ended.
-const abandon = 10 * time.Second
-
-// run runs one case on a goroutine of its own, so that FailNow can end it.
+// run runs one case.
 func (c *checker) run(ctx context.Context, one Case) Result {
-	var cancel context.CancelFunc
-	if c.opts.Deadline > 0 {
-		ctx, cancel = context.WithTimeout(ctx, c.opts.Deadline)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
+	opts := caserun.Options{Name: one.Name, Dir: c.opts.Dir, Deadline: c.opts.Deadline}
+	end := caserun.Run(ctx, opts, func(t *caserun.T) { one.runWith(t, c.fresh, c.opts.Features) })
+	r := Result{Case: one, Status: Passed, Messages: end.Messages, Took: end.Took}
+	switch {
+	case end.Failed:
+		r.Status = Failed
+	case end.Skipped:
+		r.Status = NotRun
 	}
-	defer cancel()
-	t := &reporter{ctx: ctx, name: one.Name, dir: c.opts.Dir}
-	started := time.Now()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer t.cleanUp()
-		defer t.recovered()
-		one.runWith(t, c.fresh, c.opts.Features)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		select {
-		case <-done:
-		case <-time.After(abandon):
-			buffer := make([]byte, 64<<10)
-			t.Errorf("the case did not end with its context: %v\n%s", ctx.Err(), buffer[:runtime.Stack(buffer, true)])
-		}
-	}
-	if c.opts.Deadline > 0 && context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // the cause itself
-		t.Errorf("the case had %v and needed more", c.opts.Deadline)
-	}
-	return t.result(one, time.Since(started))
+	return r
 }
