@@ -12,7 +12,8 @@
 // module ("..." is any package).
 //
 // With the one argument "-" it runs nothing and reads the events of an ordinary user's run from its
-// input; lines of skips.txt that begin with "user" hold then.
+// input; lines of skips.txt that begin with "user" hold then. Those that begin with "race" hold when -race is
+// among the arguments.
 //
 // The exit code is go test's, or 1 for an unexpected skip.
 //

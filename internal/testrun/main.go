@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 )
 
 //go:embed skips.txt
@@ -21,10 +22,21 @@ func main() {
 	os.Exit(code)
 }
 
+// runOf names the run that lines of skips.txt may be for: "user", "race", or "" for neither.
+func runOf(args []string, other bool) string {
+	switch {
+	case other:
+		return "user"
+	case slices.Contains(args, "-race"):
+		return "race"
+	}
+	return ""
+}
+
 // run runs go test and returns the exit code.
 func run(args []string, out io.Writer, strict bool) (int, error) {
 	other := len(args) == 1 && args[0] == "-"
-	expected, err := parseExpected(expectedSkips, other)
+	expected, err := parseExpected(expectedSkips, runOf(args, other))
 	if err != nil {
 		return 1, err
 	}

@@ -167,8 +167,8 @@ func (s skip) matches(pattern skip) bool {
 	return err == nil && name
 }
 
-// parseExpected reads skips.txt; the lines for an ordinary user's run are wanted or left out.
-func parseExpected(text string, user bool) ([]skip, error) {
+// parseExpected reads skips.txt: the lines for every run, and those that begin with the name of this one.
+func parseExpected(text, run string) ([]skip, error) {
 	var all []skip
 	number := 0
 	for line := range strings.Lines(text) {
@@ -177,7 +177,12 @@ func parseExpected(text string, user bool) ([]skip, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		line, forUser := strings.CutPrefix(line, "user ")
+		only := ""
+		for _, name := range [...]string{"user", "race"} {
+			if rest, ok := strings.CutPrefix(line, name+" "); ok {
+				only, line = name, rest
+			}
+		}
 		const parts = 3
 		fields := strings.SplitN(line, " ", parts)
 		if len(fields) < parts || strings.TrimSpace(fields[2]) == "" {
@@ -188,7 +193,7 @@ func parseExpected(text string, user bool) ([]skip, error) {
 				return nil, fmt.Errorf("skips.txt:%d: %q: %w", number, pattern, err)
 			}
 		}
-		if forUser && !user {
+		if only != "" && only != run {
 			continue
 		}
 		all = append(all, skip{test{fields[0], fields[1]}, fields[2]})

@@ -47,7 +47,7 @@ func TestReport(t *testing.T) {
 
 func TestExpectedSkips(t *testing.T) {
 	t.Parallel()
-	expected, err := parseExpected("# comment\n\nhost/* Test[AB]* has no such kernel\nuser host/* TestC only root can\n", false)
+	expected, err := parseExpected("# comment\n\nhost/* Test[AB]* has no such kernel\nuser host/* TestC only root can\nrace host/* TestC takes minutes\n", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,15 @@ func TestExpectedSkips(t *testing.T) {
 			t.Errorf("%s: %d unexpected where skips are fine", name, got)
 		}
 	}
-	if all, err := parseExpected("a b c\nuser a b c\n", true); err != nil || len(all) != 2 {
+	if all, err := parseExpected("a b c\nuser a b c\nrace a b c\n", "user"); err != nil || len(all) != 2 {
 		t.Errorf("for an ordinary user: %v, %v", all, err)
 	}
 	for _, bad := range []string{"host TestA", "host TestA  ", "[ TestA reason"} {
-		if _, err := parseExpected(bad, true); err == nil {
+		if _, err := parseExpected(bad, "user"); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
-	if _, err := parseExpected(expectedSkips, true); err != nil {
+	if _, err := parseExpected(expectedSkips, "race"); err != nil {
 		t.Error(err)
 	}
 }

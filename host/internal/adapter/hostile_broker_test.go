@@ -49,7 +49,7 @@ const canary = "c4nary-of-the-broker"
 func TestHostileBrokers(t *testing.T) {
 	t.Parallel()
 	if raced {
-		return // nonsense of a guest is read by one caller, and each deadline is waited for
+		t.Skip("LEFT OUT: nonsense of a guest is read by one caller, and each deadline is waited for")
 	}
 	rt := newRuntime(t)
 	s, err := openSidecar(brokertest.SidecarOptions{})

@@ -35,7 +35,7 @@ var maintenance = []operation{
 func TestHostileMaintenance(t *testing.T) {
 	t.Parallel()
 	if raced {
-		return // nonsense of a guest is read by one caller, and each deadline is waited for
+		t.Skip("LEFT OUT: nonsense of a guest is read by one caller, and each deadline is waited for")
 	}
 	rt := newRuntime(t)
 	heads, segments, tombstones := abi.OpLedgerListHeads, abi.OpLedgerListSegments, abi.OpLedgerListTombstones
