@@ -76,9 +76,11 @@ type T struct {
 }
 
 // Helper does nothing: messages name no line.
-func (t *T) Helper()                  {}
+func (t *T) Helper() {}
+
 // Name returns the case's name.
-func (t *T) Name() string             { return t.name }
+func (t *T) Name() string { return t.name }
+
 // Context ends with the case's deadline.
 func (t *T) Context() context.Context { return t.ctx }
 
