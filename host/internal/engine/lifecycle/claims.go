@@ -114,7 +114,8 @@ func (c *claims) release(h *held, made bool) {
 	}
 }
 
-// used tells whether a request or a sandbox has a volume.
+// used tells whether a request or a sandbox has a volume. A sandbox whose directory is gone has ended,
+// also when nobody has noted that yet.
 func (c *claims) used(name string) bool {
 	if c.using[name] > 0 {
 		return true
@@ -123,7 +124,10 @@ func (c *claims) used(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sandboxes {
-		if slices.Contains(s.record().Claims, name) {
+		if !slices.Contains(s.record().Claims, name) {
+			continue
+		}
+		if _, err := os.Lstat(s.dir); !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
 	}
