@@ -22,14 +22,15 @@ type language struct {
 	build   string // the script that makes a module: OUT SOURCE
 	vectors string // source of the module for the golden vectors
 	example string // source of a ledger that needs nothing but what the suite gives it, or empty
+	broker  string // source of a credential broker, or empty
 }
 
 func languages() []language {
 	return []language{
-		{"rust", "sdk-rust.sh", "sdk/rust/vectors/lib.rs", "examples/ledger-memory-rust/src/lib.rs"},
-		{"c", "sdk-c.sh", "sdk/c/vectors/vectors.c", "examples/ledger-jsonl-c/main.c"},
-		{"assemblyscript", "sdk-as.sh", "sdk/assemblyscript/vectors/vectors.ts", ""},
-		{"zig", "sdk-zig.sh", "sdk/zig/vectors/vectors.zig", ""},
+		{"rust", "sdk-rust.sh", "sdk/rust/vectors/lib.rs", "examples/ledger-memory-rust/src/lib.rs", "internal/sdktest/testdata/brokers/rust/lib.rs"},
+		{"c", "sdk-c.sh", "sdk/c/vectors/vectors.c", "examples/ledger-jsonl-c/main.c", ""},
+		{"assemblyscript", "sdk-as.sh", "sdk/assemblyscript/vectors/vectors.ts", "", ""},
+		{"zig", "sdk-zig.sh", "sdk/zig/vectors/vectors.zig", "", ""},
 	}
 }
 

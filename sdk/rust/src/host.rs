@@ -26,6 +26,11 @@ pub fn now() -> i64 {
     sys::now()
 }
 
+/// Waits so many milliseconds. What is left of the call's time goes on.
+pub fn sleep(milliseconds: u64) {
+    sys::sleep(milliseconds);
+}
+
 /// Asks the host for an operation.
 pub fn call<Request: Message, Reply: Message>(operation: u32, request: &Request) -> Result<Reply, Error> {
     match sys::call(operation, &request.to_bytes()) {
@@ -90,6 +95,15 @@ mod sys {
     #[link(wasm_import_module = "wasi_snapshot_preview1")]
     extern "C" {
         fn clock_time_get(clock: u32, precision: u64, nanoseconds: *mut u64) -> u32;
+        fn poll_oneoff(subscriptions: *const u64, events: *mut u64, count: usize, happened: *mut u32) -> u32;
+    }
+
+    pub fn sleep(milliseconds: u64) {
+        // User data, the kind (a clock), which clock (the monotonic one), for how long, precision, and no flags.
+        let subscription = [0, 0, 1, milliseconds.saturating_mul(1_000_000), 0, 0];
+        let (mut event, mut happened) = ([0u64; 4], 0);
+        // SAFETY: one subscription is 48 bytes, and one event is 32.
+        unsafe { poll_oneoff(subscription.as_ptr(), event.as_mut_ptr(), 1, &mut happened) };
     }
 
     pub fn now() -> i64 {
@@ -120,6 +134,10 @@ mod sys {
 mod sys {
     use crate::messages::{code, Error};
     use crate::wire::Message;
+
+    pub fn sleep(milliseconds: u64) {
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+    }
 
     pub fn now() -> i64 {
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)

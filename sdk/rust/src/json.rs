@@ -1,4 +1,77 @@
-//! As much JSON as a store needs: the fields of an object that somebody else wrote.
+//! As much JSON as a plugin needs: what somebody else wrote, and texts to write.
+
+/// A JSON value that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    Null,
+    Bool(bool),
+    /// As it was written.
+    Number(String),
+    String(String),
+    Array(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// Reads a document; None is no JSON.
+    pub fn parse(bytes: &[u8]) -> Option<Json> {
+        let mut p = Parser { bytes, at: 0 };
+        let value = p.tree(0)?;
+        p.space();
+        if p.at == bytes.len() {
+            Some(value)
+        } else {
+            None
+        }
+    }
+
+    /// What is under a key of an object; of a key that comes twice the last counts.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        match self {
+            Json::Object(fields) => fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A number without a fraction.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Json::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The elements of an array; of anything else none.
+    pub fn items(&self) -> &[Json] {
+        match self {
+            Json::Array(items) => items,
+            _ => &[],
+        }
+    }
+}
+
+/// A text as JSON writes it, with its quotes.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\0'..='\x1f' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
 
 /// The string under a key of an object, or None: no object, no such key, no string. Of a key that comes twice
 /// the last counts. Values of other kinds are passed over, however deep.
@@ -60,6 +133,47 @@ impl<'a> Parser<'a> {
             field(self, name)?;
             if self.eat(b',').is_none() {
                 return self.eat(b'}');
+            }
+        }
+    }
+
+    fn tree(&mut self, depth: usize) -> Option<Json> {
+        if depth == MAX_DEPTH {
+            return None;
+        }
+        self.space();
+        match self.bytes.get(self.at)? {
+            b'{' => {
+                let mut fields = Vec::new();
+                self.object(&mut |p, name| {
+                    fields.push((name, p.tree(depth + 1)?));
+                    Some(())
+                })?;
+                Some(Json::Object(fields))
+            }
+            b'[' => {
+                let mut items = Vec::new();
+                self.at += 1;
+                if self.eat(b']').is_some() {
+                    return Some(Json::Array(items));
+                }
+                loop {
+                    items.push(self.tree(depth + 1)?);
+                    if self.eat(b',').is_none() {
+                        return self.eat(b']').map(|()| Json::Array(items));
+                    }
+                }
+            }
+            b'"' => self.string().map(Json::String),
+            _ => {
+                let start = self.at;
+                self.value(depth)?;
+                match std::str::from_utf8(&self.bytes[start..self.at]).ok()? {
+                    "null" => Some(Json::Null),
+                    "true" => Some(Json::Bool(true)),
+                    "false" => Some(Json::Bool(false)),
+                    number => number.parse::<f64>().ok().map(|_| Json::Number(number.into())),
+                }
             }
         }
     }

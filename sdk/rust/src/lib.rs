@@ -23,14 +23,18 @@
 pub mod error;
 pub mod guest;
 pub mod host;
+pub mod http;
 pub mod json;
 pub mod messages;
 pub mod ops;
 pub mod table;
+pub mod vault;
 pub mod wire;
 
 pub use error::Error;
+pub use http::Secret;
 pub use messages::*;
 pub use ops::{column, op, Plugin};
 pub use table::{Table, Value};
+pub use vault::Vault;
 pub use wire::Message;
