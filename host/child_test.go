@@ -19,6 +19,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 )
 
 // A child is this test binary again, as one more host process on the same ledger. What it does is in
@@ -223,8 +224,7 @@ func (s site) command(tb testing.TB, mode string, env ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), os.Args[0])
 	cmd.Dir = s.dir
-	cache := filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid())) //nolint:usetesting // of all tests
-	cmd.Env = append(os.Environ(), childMode+"="+mode, childConfig+"="+s.config, "XDG_CACHE_HOME="+cache)
+	cmd.Env = append(os.Environ(), childMode+"="+mode, childConfig+"="+s.config, "XDG_CACHE_HOME="+testcache.Home())
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 )
 
 // chaosScript has three checkpoints, and leaves its history in a file.
@@ -103,8 +105,7 @@ func (c *chaos) run(t *testing.T, end *fate, args ...string) (stdout, stderr str
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "alineo-host", args...)
 	cmd.Dir = c.dir
-	cache := filepath.Join(os.TempDir(), "alineo-host-test-cache-"+strconv.Itoa(os.Getuid())) //nolint:usetesting // of all tests
-	cmd.Env = append(os.Environ(), "HOME="+c.dir, "XDG_CACHE_HOME="+cache)
+	cmd.Env = append(os.Environ(), "HOME="+c.dir, "XDG_CACHE_HOME="+testcache.Home())
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	pipe, err := cmd.StdoutPipe()

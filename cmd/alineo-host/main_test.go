@@ -19,6 +19,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 	"github.com/alineo-labs/alineo-host/plugins"
 )
 
@@ -33,7 +34,6 @@ func TestMain(m *testing.M) {
 func TestStories(t *testing.T) {
 	t.Parallel()
 	able := sandboxes(t)
-	cache := t.TempDir() // one for all stories: compiling the plugin takes a second
 	dir, files := "testdata/script", []string(nil)
 	if raceEnabled {
 		// A program under the detector takes minutes for them all, and what runs beside one another is in
@@ -47,7 +47,7 @@ func TestStories(t *testing.T) {
 		Dir: dir, Files: files,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
-			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("XDG_CACHE_HOME", testcache.Home())
 			// A directory for each story: one of them kills the process that serves it.
 			data, err := engineData()
 			if err != nil {

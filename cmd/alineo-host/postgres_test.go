@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/alineo-labs/alineo-host/internal/pgtest"
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 )
 
 // TestPostgresStories runs the stories of testdata/postgres, each with an empty database on a server
@@ -22,7 +23,6 @@ func TestPostgresStories(t *testing.T) {
 	password := rand.Text()
 	server.Exec(t, "ALTER ROLE "+pgtest.Role+" PASSWORD '"+password+"'")
 	able := sandboxes(t)
-	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/postgres",
 		Setup: func(env *testscript.Env) error {
@@ -33,7 +33,7 @@ func TestPostgresStories(t *testing.T) {
 			database, _ := server.Database(tb)
 			url := fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", pgtest.Role, password, server.Port, database)
 			for name, value := range map[string]string{
-				"HOME": env.WorkDir, "XDG_CACHE_HOME": cache, "PGTEST_URL": url, "PGTEST_PASSWORD": password,
+				"HOME": env.WorkDir, "XDG_CACHE_HOME": testcache.Home(), "PGTEST_URL": url, "PGTEST_PASSWORD": password,
 				"PGTEST_PORT": strconv.Itoa(server.Port), "PGTEST_DATABASE": database,
 			} {
 				env.Setenv(name, value)

@@ -68,6 +68,7 @@ func layers() []layer {
 		{path: "internal/pgtest"},
 		{path: "internal/sdkgen"},
 		{path: "internal/sdktest", imports: []string{"host", "examples"}},
+		{path: "internal/testcache", stdOnly: true},
 		{path: "internal/testrun", stdOnly: true},
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/store/storetest"
 	"github.com/alineo-labs/alineo-host/internal/nativeledger"
 	"github.com/alineo-labs/alineo-host/internal/pgtest"
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 	"github.com/alineo-labs/alineo-host/plugins"
 )
 
@@ -50,7 +51,7 @@ func runTests(m *testing.M) int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
 	if shared, err = engine.Open(ctx, engine.Options{DataDir: filepath.Join(dir, "engine"), AllowReduced: true}); err == nil {
-		runtime, err = plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: filepath.Join(dir, "plugins")})
+		runtime, err = plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: testcache.Plugins()})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -18,13 +18,14 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/store"
 	"github.com/alineo-labs/alineo-host/host/store/storetest"
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 	"github.com/alineo-labs/alineo-host/plugins"
 )
 
 // runtime of all tests: compiling a standard-Go guest takes half a second once.
 func newRuntime(tb testing.TB) *plugin.Runtime {
 	tb.Helper()
-	rt, err := plugin.NewRuntime(context.Background(), plugin.RuntimeOptions{CacheDir: compiled})
+	rt, err := plugin.NewRuntime(context.Background(), plugin.RuntimeOptions{CacheDir: testcache.Plugins()})
 	if err != nil {
 		tb.Fatal(err)
 	}

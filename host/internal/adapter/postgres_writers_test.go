@@ -15,6 +15,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/store"
 	"github.com/alineo-labs/alineo-host/internal/pgtest"
+	"github.com/alineo-labs/alineo-host/internal/testcache"
 )
 
 const (
@@ -25,14 +26,13 @@ const (
 	perSandbox = rounds/7*28 + 3
 
 	sandboxesEnv = "ALINEO_TEST_SANDBOXES"
-	cacheEnv     = "ALINEO_TEST_CACHE"
 )
 
 // newWriter is this test as a process that drives so many sandboxes.
 func newWriter(tb testing.TB, dsn, name string, sandboxes int) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), os.Args[0], name) //nolint:gosec // this test
-	cmd.Env = append(os.Environ(), childEnv+"="+dsn, cacheEnv+"="+compiled, sandboxesEnv+"="+strconv.Itoa(sandboxes))
+	cmd.Env = append(os.Environ(), childEnv+"="+dsn, sandboxesEnv+"="+strconv.Itoa(sandboxes))
 	return cmd
 }
 
@@ -46,7 +46,7 @@ func writerProcess(dsn, name string) int {
 		if err != nil {
 			return err
 		}
-		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: os.Getenv(cacheEnv)})
+		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: testcache.Plugins()})
 		if err != nil {
 			return err
 		}
