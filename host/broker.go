@@ -31,7 +31,7 @@ func (h *Host) Broker(ctx context.Context) (credential.Broker, error) {
 	if err != nil { // so nothing was changed
 		return nil, fmt.Errorf("opening the credential broker: %w: %w", credential.ErrUnavailable, err)
 	}
-	h.broker = adapter.NewBroker(p.plugin)
+	h.broker = adapter.NewBroker(p.seat)
 	return h.broker, nil
 }
 

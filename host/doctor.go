@@ -39,7 +39,7 @@ func Doctor(ctx context.Context, cfg *config.Config) []Finding {
 		})
 	}
 	for _, l := range h.inUse() {
-		i := l.plugin.Info()
+		i := l.seat.Info()
 		found = append(found, Finding{
 			Area: "plugin", Name: l.name, OK: true,
 			Detail: fmt.Sprintf("%s %s, sha256 %s as pinned, %d pages of memory used", i.GuestName, i.Version, i.Digest, i.HighPages),

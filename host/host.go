@@ -149,7 +149,7 @@ func (h *Host) openLedger(ctx context.Context) (store.Ledger, error) {
 	if err := p.needKind("ledger"); err != nil {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
-	return adapter.NewLedger(p.plugin), nil
+	return adapter.NewLedger(p.seat), nil
 }
 
 // Config returns the configuration, which must not be changed.

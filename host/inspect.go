@@ -15,6 +15,8 @@ import (
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/credential"
+	"github.com/alineo-labs/alineo-host/host/internal/adapter"
 	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/plugins"
@@ -59,50 +61,79 @@ func ListPlugins(cfg *config.Config) []PluginEntry {
 // Inspection is what is to be known of one plugin.
 type Inspection struct {
 	PluginInfo
-	Load time.Duration `json:"load"` // from bytes to configured
-	Echo time.Duration `json:"echo"` // one call with 256 bytes there and back, the median
+
+	Source   string // that alineo.toml has to name; empty: bundled, or configured already
+	Unstated error  // why the guest could not be configured; nil: it was
+	Load     time.Duration
+	Echo     time.Duration // one call with 256 bytes there and back, the median; 0: it was not measured
 }
 
 // Inspect loads a plugin that the configuration names or the binary brings along, or a module from a
 // file, and describes it. A file need not be pinned and is granted nothing: it runs, within the
 // default limits, only far enough to describe itself.
 func Inspect(ctx context.Context, cfg *config.Config, nameOrFile string) (info Inspection, err error) {
-	h := &Host{cfg: cfg, log: newLogger(cfg.Log)}
+	h := &Host{cfg: cfg, log: newLogger(cfg.Log), redactor: credential.NewRedactor()}
+	defer func() { err = errors.Join(err, h.closePlugins(context.WithoutCancel(ctx))) }()
 	began := time.Now()
-	var p *plugin.Plugin
-	if _, configured := cfg.Plugins[nameOrFile]; configured || slices.Contains(plugins.Names(), nameOrFile) {
+	if _, configured := cfg.Plugins[nameOrFile]; configured {
 		l, err := h.load(ctx, nameOrFile)
 		if err != nil {
-			return Inspection{}, errors.Join(err, h.closePlugins(ctx))
+			return info, err
 		}
-		p = l.plugin
-	} else if p, err = h.loadFile(ctx, nameOrFile); err != nil {
-		return Inspection{}, errors.Join(err, h.closePlugins(ctx))
+		info.Load = time.Since(began)
+		info.Echo, err = measureEcho(ctx, l.seat)
+		info.PluginInfo = PluginInfo{Name: nameOrFile, Manifest: l.seat.Manifest(), Info: l.seat.Info()}
+		return info, err
+	}
+	source := config.Plugin{}
+	if !slices.Contains(plugins.Names(), nameOrFile) {
+		if _, err := os.Stat(nameOrFile); err != nil {
+			return info, fmt.Errorf("inspecting plugin %q: it is neither in the configuration (%v) nor a file", nameOrFile, names(ListPlugins(cfg)))
+		}
+		source.Source = nameOrFile
+	}
+	wasm, _, err := module(nameOrFile, source)
+	if err != nil {
+		return info, err
+	}
+	info, err = h.inspectModule(ctx, nameOrFile, wasm)
+	info.Source = source.Source
+	return info, err
+}
+
+// inspectModule describes a module that nobody configured.
+func (h *Host) inspectModule(ctx context.Context, name string, wasm []byte) (info Inspection, err error) {
+	if h.runtime, err = plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: cacheDir(), Logger: h.log.Named("plugin")}); err != nil {
+		return info, err
+	}
+	began := time.Now()
+	digest := sha256.Sum256(wasm)
+	spec := plugin.Spec{
+		Name: name, Wasm: wasm, SHA256: hex.EncodeToString(digest[:]), Caps: nothing{h.log}, HostVersion: version,
+	}
+	module, err := h.runtime.Compile(ctx, spec)
+	if err != nil {
+		return info, err
+	}
+	defer func() { err = errors.Join(err, module.Close(context.WithoutCancel(ctx))) }()
+	spec.Module = module
+	p, err := h.runtime.Load(ctx, spec)
+	if plugin.IsKind(err, plugin.KindConfig, plugin.KindGuest, plugin.KindTrap) {
+		// It is a plugin, but not without its configuration.
+		info.Unstated = err
+		info.Info = module.Info()
+		info.Manifest, err = h.runtime.Describe(ctx, spec)
+		info.GuestName, info.Version, info.State = info.Manifest.Name, info.Manifest.Version, info.Manifest.State
+		info.Name, info.Load = name, time.Since(began)
+		return info, err
+	}
+	if err != nil {
+		return info, err
 	}
 	info.Load = time.Since(began)
 	info.Echo, err = measureEcho(ctx, p)
-	info.PluginInfo = PluginInfo{Name: nameOrFile, Manifest: p.Manifest(), Info: p.Info()}
-	return info, errors.Join(err, h.closePlugins(ctx))
-}
-
-// loadFile loads a module that nobody configured.
-func (h *Host) loadFile(ctx context.Context, file string) (*plugin.Plugin, error) {
-	if _, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("inspecting plugin %q: it is neither in the configuration (%v) nor a file", file, names(ListPlugins(h.cfg)))
-	}
-	wasm, _, err := module(file, config.Plugin{Source: file})
-	if err != nil {
-		return nil, err
-	}
-	rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{Logger: h.log.Named("plugin")})
-	if err != nil {
-		return nil, err
-	}
-	h.runtime = rt
-	digest := sha256.Sum256(wasm)
-	return rt.Load(ctx, plugin.Spec{
-		Name: file, Wasm: wasm, SHA256: hex.EncodeToString(digest[:]), Caps: nothing{h.log}, HostVersion: version,
-	})
+	info.PluginInfo = PluginInfo{Name: name, Manifest: p.Manifest(), Info: p.Info()}
+	return info, err
 }
 
 func names(entries []PluginEntry) []string {
@@ -131,7 +162,7 @@ func (r raw) AppendTo(dst []byte) []byte { return append(dst, r...) }
 func (r raw) Unmarshal([]byte) error     { return nil }
 
 // measureEcho is the median of some calls that do nothing.
-func measureEcho(ctx context.Context, p *plugin.Plugin) (time.Duration, error) {
+func measureEcho(ctx context.Context, p adapter.Guest) (time.Duration, error) {
 	body := make(raw, 256)
 	took := make([]time.Duration, 0, 1000)
 	for range cap(took) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/abi"
@@ -21,13 +22,36 @@ import (
 
 // loaded is a plugin with what it was granted.
 type loaded struct {
-	name   string
-	plugin *plugin.Plugin
-	caps   *capability.Set
+	name  string
+	seat  *plugin.Seat
+	caps  *capability.Set
+	files []plugin.Files
+
+	reloading sync.Mutex
+
+	mu  sync.Mutex
+	cfg config.Plugin // that it was loaded with last
+}
+
+// config is what the plugin was loaded with last.
+func (l *loaded) config() config.Plugin {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cfg
+}
+
+func (l *loaded) set(cfg config.Plugin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cfg = cfg
+}
+
+func (l *loaded) info() PluginInfo {
+	return PluginInfo{Name: l.name, Manifest: l.seat.Manifest(), Info: l.seat.Info(), Lost: l.seat.Vacant()}
 }
 
 func (l *loaded) close(ctx context.Context) error {
-	err := l.plugin.Close(ctx)
+	err := l.seat.Close(ctx)
 	if capErr := l.caps.Close(); capErr != nil {
 		err = errors.Join(err, capErr)
 	}
@@ -36,7 +60,7 @@ func (l *loaded) close(ctx context.Context) error {
 
 // needKind refuses a plugin that is not of a kind.
 func (l *loaded) needKind(kind string) error {
-	kinds := l.plugin.Manifest().Kinds
+	kinds := l.seat.Manifest().Kinds
 	if slices.Contains(kinds, kind) {
 		return nil
 	}
@@ -50,10 +74,23 @@ func (h *Host) inUse() []*loaded {
 	return slices.Clone(h.loaded)
 }
 
-// load loads a configured or bundled plugin and keeps it for Close.
+// loadedAs returns the loaded plugin of a name, nil when there is none.
+func (h *Host) loadedAs(name string) *loaded {
+	for _, p := range h.inUse() {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// load loads a configured or bundled plugin, unless it is loaded, and keeps it for Close.
 func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 	h.loading.Lock()
 	defer h.loading.Unlock()
+	if l := h.loadedAs(name); l != nil {
+		return l, nil
+	}
 	if h.runtime == nil {
 		rt, err := plugin.NewRuntime(ctx, plugin.RuntimeOptions{CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Tracer: span.New(h.tracers)})
 		if err != nil {
@@ -69,11 +106,11 @@ func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := h.runtime.Load(ctx, spec.Spec)
+	occupant, err := h.start(ctx, spec.Spec)
 	if err != nil {
-		return nil, errors.Join(h.positions(name, err), spec.caps.Close())
+		return nil, errors.Join(positions(h.cfg, name, err), spec.caps.Close())
 	}
-	l := &loaded{name: name, plugin: p, caps: spec.caps}
+	l := &loaded{name: name, seat: plugin.NewSeat(occupant), caps: spec.caps, files: spec.Files, cfg: cfg}
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
@@ -84,6 +121,20 @@ func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 		return nil, errors.Join(ErrClosed, l.close(ctx))
 	}
 	return l, nil
+}
+
+// start compiles a plugin's module and starts it.
+func (h *Host) start(ctx context.Context, spec plugin.Spec) (plugin.Occupant, error) {
+	module, err := h.runtime.Compile(ctx, spec)
+	if err != nil {
+		return plugin.Occupant{}, err
+	}
+	spec.Module, spec.Wasm = module, nil
+	p, err := h.runtime.Load(ctx, spec)
+	if err != nil {
+		return plugin.Occupant{}, errors.Join(err, module.Close(context.WithoutCancel(ctx)))
+	}
+	return plugin.Occupant{Plugin: p, Module: module}, nil
 }
 
 type pluginSpec struct {
@@ -173,7 +224,7 @@ func module(name string, cfg config.Plugin) (wasm []byte, digest string, err err
 }
 
 // positions prints a guest's complaints about its configuration against the lines of the file.
-func (h *Host) positions(name string, err error) error {
+func positions(cfg *config.Config, name string, err error) error {
 	var refused *plugin.ConfigError
 	if !errors.As(err, &refused) {
 		return err
@@ -184,7 +235,7 @@ func (h *Host) positions(name string, err error) error {
 		if d.Key != "" {
 			key += "." + d.Key
 		}
-		at := h.cfg.Position(key).String()
+		at := cfg.Position(key).String()
 		if at != "" {
 			at += ": "
 		}
@@ -198,6 +249,9 @@ type PluginInfo struct {
 	Name     string       `json:"name"`
 	Manifest abi.Manifest `json:"manifest"`
 	plugin.Info
+
+	// Lost is why the plugin is not there since a reload whose roll-back failed; nil: it is.
+	Lost error `json:"-"`
 }
 
 // Plugins describes the plugins that the host has loaded.
@@ -205,7 +259,7 @@ func (h *Host) Plugins() []PluginInfo {
 	all := h.inUse()
 	infos := make([]PluginInfo, 0, len(all))
 	for _, l := range all {
-		infos = append(infos, PluginInfo{Name: l.name, Manifest: l.plugin.Manifest(), Info: l.plugin.Info()})
+		infos = append(infos, l.info())
 	}
 	return infos
 }

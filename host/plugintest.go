@@ -95,7 +95,7 @@ func PluginTestFeatures() []string {
 // The report holds what failed. The error is about what kept cases from running: it wraps
 // ErrPluginNotRunnable when none could, and the context's error when that ended.
 func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts PluginTest) (PluginTestReport, error) {
-	h := &Host{cfg: cfg, log: hclog.NewNullLogger()}
+	h := &Host{log: hclog.NewNullLogger()}
 	if opts.Log {
 		h.log = newLogger(cfg.Log)
 	}
@@ -150,7 +150,7 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 	})
 	var refused *plugin.ConfigError
 	if configured && len(opts.Config) == 0 && errors.As(err, &refused) {
-		err = fmt.Errorf("%w: %w", ErrPluginNotRunnable, h.positions(nameOrFile, err))
+		err = fmt.Errorf("%w: %w", ErrPluginNotRunnable, positions(cfg, nameOrFile, err))
 	}
 	return report, err
 }

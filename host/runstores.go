@@ -44,31 +44,18 @@ func (h *Host) RunStores(ctx context.Context) (RunStores, error) {
 		return *stores, nil
 	}
 	name := h.cfg.RunsPlugin()
-	p := h.loadedAs(name)
-	if p == nil {
-		var err error
-		if p, err = h.load(ctx, name); err != nil {
-			return RunStores{}, fmt.Errorf("opening the store of durable runs: %w", err)
-		}
+	p, err := h.load(ctx, name)
+	if err != nil {
+		return RunStores{}, fmt.Errorf("opening the store of durable runs: %w", err)
 	}
-	s := adapter.NewStores(p.plugin)
+	s := adapter.NewStores(p.seat)
 	stores = &RunStores{Plugin: name, Instances: s.Instances, Runs: s.Runs, Log: s.Log, Locks: s.Locks}
 	if s == (adapter.Stores{}) {
 		return RunStores{}, fmt.Errorf("opening the store of durable runs: %w: %q says that it is: %v; name another as [runs] store",
-			ErrNoRunStores, name, p.plugin.Manifest().Kinds)
+			ErrNoRunStores, name, p.seat.Manifest().Kinds)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runStores = stores
 	return *stores, nil
-}
-
-// loadedAs returns the loaded plugin of a name, nil when there is none.
-func (h *Host) loadedAs(name string) *loaded {
-	for _, p := range h.inUse() {
-		if p.name == name {
-			return p
-		}
-	}
-	return nil
 }

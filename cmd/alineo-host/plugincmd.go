@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,57 +44,17 @@ func newPluginList(a *app) *cobra.Command {
 	}
 }
 
-func newPluginInspect(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "inspect NAME|FILE",
-		Short: "Load a plugin and show its manifest, limits and cost",
-		Example: `  alineo-host plugin inspect sqlite
-  alineo-host plugin inspect ./my-ledger.wasm`,
-		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
-			}
-			i, err := host.Inspect(cmd.Context(), cfg, args[0])
-			if err != nil {
-				return err
-			}
-			if a.out.json {
-				return a.out.data(i)
-			}
-			return a.out.table([]string{"FIELD", "VALUE"}, inspectRows(i))
-		},
+// stateWord is a state as the ABI calls it.
+func stateWord(s abi.GuestState) string {
+	switch s {
+	case abi.StateNone:
+		return "none"
+	case abi.StateVolatile:
+		return "volatile"
+	case abi.StateExclusive:
+		return "exclusive"
 	}
-}
-
-func inspectRows(i host.Inspection) [][]string {
-	m, l := i.Manifest, i.Limits
-	rows := [][]string{
-		{"name", m.Name + " " + m.Version},
-		{"kinds", strings.Join(m.Kinds, ", ")},
-		{"sha256", i.Digest},
-		{"state", stateName(m.State)},
-	}
-	for _, w := range m.Capabilities {
-		what := "wants"
-		if w.Optional {
-			what = "can use"
-		}
-		rows = append(rows, []string{what, fmt.Sprintf("%s: %s", strings.TrimSpace(w.Name+" "+w.Resource), w.Reason)})
-	}
-	return append(rows, [][]string{
-		{"module", fmt.Sprintf("%d bytes; %d loops, %d functions and %d bulk operations are metered", i.ModuleBytes, i.Loops, i.Functions, i.Bulk)},
-		{"loaded in", i.Load.String()},
-		{"a call takes", i.Echo.String()},
-		{"memory", fmt.Sprintf("%d pages of 64 KiB used, %d allowed", i.HighPages, l.MemoryBytes>>16)},
-		{"deadlines", fmt.Sprintf("%s a call, %s to start", l.Deadline, l.StartDeadline)},
-		{"instances", fmt.Sprintf("%d now, %d at most", i.Instances, l.Instances)},
-		{"largest request", fmt.Sprintf("%d bytes", l.MaxRequest)},
-		{"largest response", fmt.Sprintf("%d bytes", l.MaxResponse)},
-		{"log lines", fmt.Sprintf("%d a second", l.LogPerSecond)},
-		{"fuel", fmt.Sprintf("%d in %d calls", i.Fuel, i.Calls)},
-	}...)
+	return fmt.Sprintf("unknown (%d)", s)
 }
 
 func stateName(s abi.GuestState) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/config"
 )
 
 type pluginTestFlags struct {
@@ -153,7 +154,7 @@ func (a *app) testPlugin(ctx context.Context, nameOrFile string, f *pluginTestFl
 	if f.junit != "" {
 		err = errors.Join(err, writeJUnit(f.junit, report))
 	}
-	if err := errors.Join(err, shown.summary(report, a.pinLines(nameOrFile, report))); err != nil {
+	if err := errors.Join(err, shown.summary(report, a.pinLines(cfg, nameOrFile, report))); err != nil {
 		return err
 	}
 	if report.Failed > 0 {
@@ -207,40 +208,15 @@ func (f *pluginTestFlags) options() (host.PluginTest, error) {
 
 // pinLines are what to paste into alineo.toml to use the module that was tried, for one that is nobody's
 // yet.
-func (a *app) pinLines(nameOrFile string, report host.PluginTestReport) string {
+func (a *app) pinLines(cfg *config.Config, nameOrFile string, report host.PluginTestReport) string {
 	if _, err := os.Stat(nameOrFile); err != nil || filepath.Ext(nameOrFile) != ".wasm" {
 		return ""
 	}
-	source := nameOrFile
-	if !filepath.IsAbs(source) && !strings.HasPrefix(source, ".") {
-		source = "./" + source
-	}
-	name := strings.TrimSuffix(filepath.Base(nameOrFile), ".wasm")
-	var b strings.Builder
-	fmt.Fprintf(&b, "[plugins.%s]\nsource = %q\nsha256 = %q\n", tomlKey(name), source, report.Plan.SHA256)
+	paste := host.PluginPaste{File: nameOrFile, SHA256: report.Plan.SHA256, Manifest: report.Plan.Manifest}
 	for _, g := range report.Plan.Grants {
-		if g.Capability == "files" {
-			fmt.Fprintf(&b, "[[plugins.%s.grant.files]]   # %s\nhost = \"./data\"\nguest = %q\nmode = \"rw\"\n", tomlKey(name), oneLine(g.Reason, maxCell), g.Resource)
-			continue
-		}
-		if g.Capability == "secret" {
-			fmt.Fprintf(&b, "grant.secrets = [%q]   # %s\n", g.Resource, oneLine(g.Reason, maxCell))
-			continue
-		}
-		fmt.Fprintf(&b, "[plugins.%s.%s.%s]   # %s\n", tomlKey(name), g.Capability, tomlKey(g.Resource), oneLine(g.Reason, maxCell))
-		if strings.HasPrefix(g.As, "PostgreSQL") {
-			b.WriteString("driver = \"postgres\"\ndsn = \"env:DATABASE_URL\"\n")
-		} else {
-			fmt.Fprintf(&b, "driver = \"sqlite\"\npath = %q\n", "./"+name+".db")
+		if g.Capability == "sql" && strings.HasPrefix(g.As, "PostgreSQL") {
+			paste.Postgres = append(paste.Postgres, g.Resource)
 		}
 	}
-	return b.String()
-}
-
-// tomlKey writes a key bare where that is allowed.
-func tomlKey(name string) string {
-	if regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(name) {
-		return name
-	}
-	return fmt.Sprintf("%q", name)
+	return host.PasteLines(cfg, paste)
 }

@@ -106,6 +106,12 @@ func (c *Config) elementProblem(path toml.Key, n int, message string) Problem {
 	return Problem{Position: c.Position(element(path, n)), Key: path.String(), Message: message}
 }
 
+// Has says whether the file names a key, such as "plugins", "mine": as a table's, or as a value's.
+func (c *Config) Has(key ...string) bool {
+	_, named := c.index.keys[toml.Key(key).String()]
+	return named
+}
+
 // Position is where key stands in the file; for a key that the file does not have, the nearest table
 // around it; without any of these, the file as a whole. Parts of a key that are not bare are quoted
 // as in the file: plugins.mine.config."a.b".

@@ -29,6 +29,12 @@ type Info struct {
 	Fuel      uint64 // used, in units of package meter; to the next multiple of some 10,000
 	Dropped   uint64 // log lines above limits.log_lines
 
+	LoadedAt time.Time     // since when all of this is counted
+	P50, P99 time.Duration // half, and 99 of 100, of the calls took at most this, without waiting for an instance; 6 % off at most
+
+	Imports []string // functions that the module wants, module.name and type
+	Exports []string // functions that it has, name and type, and its memory
+
 	Failed    bool          // calls are refused
 	Forever   bool          // until it is loaded anew
 	RetryIn   time.Duration // when not Forever
@@ -45,7 +51,9 @@ func (p *Plugin) Info() Info {
 		Pages: int(p.pages.Load()), HighPages: int(p.highPages.Load()),
 		Calls: p.calls.Load(), Failures: p.failures.Load(), Crashes: p.crashes.Load(),
 		Fuel: p.fuel.Load(), Dropped: p.guestLog.droppedTotal(),
+		LoadedAt: p.loadedAt, P50: p.took.quantile(50), P99: p.took.quantile(99),
 	}
+	i.Imports, i.Exports = p.engine.symbols()
 	i.Instances, i.Waiting = p.pool.counts()
 	i.Failed, i.Forever, i.RetryIn = p.breaker.status()
 	p.mu.Lock()

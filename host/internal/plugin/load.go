@@ -193,18 +193,25 @@ func (p *Plugin) begin(ctx context.Context) *Error {
 	return nil
 }
 
-// accept checks what the guest says about itself.
-func (p *Plugin) accept() *Error {
-	m := &p.manifest
-	switch {
+// sensible refuses a manifest that no plugin can have.
+func (p *Plugin) sensible() *Error {
+	switch m := &p.manifest; {
 	case m.Name == "" || m.Version == "":
 		return p.fail(abi.OpDescribe, KindProtocol, false, errors.New("the manifest has no name or no version"))
 	case m.State > abi.StateExclusive:
 		return p.fail(abi.OpDescribe, KindLoad, false,
 			fmt.Errorf("the manifest's state %d is unknown: the plugin needs a newer host", m.State))
 	}
+	return nil
+}
+
+// accept checks what the guest says about itself, and that it has what it wants.
+func (p *Plugin) accept() *Error {
+	if failure := p.sensible(); failure != nil {
+		return failure
+	}
 	var missing []error
-	for _, want := range m.Capabilities {
+	for _, want := range p.manifest.Capabilities {
 		if want.Optional {
 			continue
 		}

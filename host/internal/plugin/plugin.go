@@ -32,7 +32,7 @@ type Plugin struct {
 	files       []Files
 	stats       meter.Stats
 	engine      *engine
-	shared      bool // the engine is a Module's
+	shared      *Module // that the engine is of; nil: its own
 	manifest    abi.Manifest
 	guestLog    guestLog
 	pool        pool
@@ -46,6 +46,8 @@ type Plugin struct {
 	fuel                     atomic.Uint64
 	pages                    atomic.Int64 // of all instances
 	highPages                atomic.Uint32
+	took                     latency
+	loadedAt                 time.Time
 
 	mu      sync.Mutex
 	last    error // the last failure
@@ -60,7 +62,7 @@ func newPlugin(r *Runtime, spec Spec) *Plugin {
 		runtime: r, logger: r.logger, name: spec.Name, size: len(spec.Wasm), caps: spec.Caps,
 		config: string(spec.Config), hostVersion: spec.HostVersion, features: slices.Clone(spec.Features),
 		files: slices.Clone(spec.Files),
-		done:  make(chan struct{}),
+		done:  make(chan struct{}), loadedAt: time.Now(),
 	}
 	if p.config == "" {
 		p.config = "{}"
@@ -136,6 +138,7 @@ func (p *Plugin) callOnce(ctx context.Context, op abi.Op, req abi.Message, call 
 		began = p.runtime.clock.now()
 	}
 	failure := inst.do(ctx, op, req, call, reply, began, p.limits.Deadline)
+	p.took.add(p.runtime.clock.now() - began)
 	p.finish(inst, trial, failure)
 	return failure
 }

@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -10,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/alineo-labs/alineo-host/abi"
+	"github.com/alineo-labs/alineo-host/host/internal/plugin/meter"
 )
 
 // versionPrefixes begin the names by which a module says which version of the ABI it speaks.
@@ -114,6 +116,24 @@ func checkImport(module, name string, f api.FunctionDefinition, offered map[stri
 		return problem{KindImport, fmt.Sprintf("%s, which is unknown: a plugin can import from %s and %s",
 			import_, abi.HostModule, wasi_snapshot_preview1.ModuleName)}
 	}
+}
+
+// symbols lists what a module imports and exports, as the guest was built.
+func (e *engine) symbols() (imports, exports []string) {
+	for _, f := range e.compiled.ImportedFunctions() {
+		if module, name, _ := f.Import(); module != meter.ModuleName {
+			imports = append(imports, module+"."+name+signature(f.ParamTypes(), f.ResultTypes()))
+		}
+	}
+	for name, f := range e.compiled.ExportedFunctions() {
+		exports = append(exports, name+signature(f.ParamTypes(), f.ResultTypes()))
+	}
+	for name, m := range e.compiled.ExportedMemories() {
+		exports = append(exports, fmt.Sprintf("%s: memory of at least %d pages", name, m.Min()))
+	}
+	slices.Sort(imports)
+	slices.Sort(exports)
+	return imports, exports
 }
 
 // signature writes a type as "(i32, i32) -> i64".
