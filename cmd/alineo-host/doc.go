@@ -3,6 +3,6 @@
 //
 // One file a command; root.go has what they share. `alineo-host help` lists them.
 //
-// imports: abi, host, host/config, host/sandbox, host/opensandbox, host/store, host/ledger, host/engine
+// imports: abi, internal/scaffold, host, host/config, host/sandbox, host/opensandbox, host/store, host/ledger, host/engine
 // and what lies below this folder.
 package main

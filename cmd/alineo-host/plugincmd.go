@@ -10,9 +10,9 @@ import (
 )
 
 func newPlugin(a *app) *cobra.Command {
-	return group("plugin", "List, inspect, test or pin plugins",
+	return group("plugin", "Make, list, inspect, test or pin plugins",
 		"  alineo-host plugin list\n  alineo-host plugin inspect sqlite\n  alineo-host plugin test ./my-ledger.wasm",
-		newPluginList(a), newPluginInspect(a), newPluginTest(a), newPluginPin(a))
+		newPluginList(a), newPluginInspect(a), newPluginNew(a), newPluginTest(a), newPluginPin(a))
 }
 
 func newPluginList(a *app) *cobra.Command {

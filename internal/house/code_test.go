@@ -126,6 +126,7 @@ func initializers() map[string]string {
 		"plugins/broker-vault/main.go": "the same",
 
 		"examples/broker-static-go/main.go": "the same",
+		"examples/ledger-memory-go/main.go": "the same",
 
 		"plugins/internal/wrongledger/main.go": "the same",
 		"plugins/internal/wrongbroker/main.go": "the same",

@@ -32,6 +32,7 @@ func layers() []layer {
 		plugin     = "host/internal/plugin"
 	)
 	return []layer{
+		{path: ".", stdOnly: true},
 		{path: "abi", stdOnly: true},
 		{path: "sdk/go", imports: []string{"abi"}, stdOnly: true},
 		{path: "plugins", imports: []string{"abi", "sdk/go"}, stdOnly: true},
@@ -57,7 +58,7 @@ func layers() []layer {
 		{path: "host/engine", imports: []string{"host/opensandbox", "host/internal/engine"}},
 		{path: "host/internal/engine", imports: []string{"host/opensandbox"}},
 		{path: "host", imports: []string{"plugins", "abi"}},
-		{path: "cmd", imports: []string{"abi", "host"}}, // abi: plugin inspect prints a manifest
+		{path: "cmd", imports: []string{"abi", "host", "internal/scaffold"}}, // abi: plugin inspect prints a manifest
 		{path: "examples", imports: []string{"abi", "sdk/go", "host"}},
 		{path: "internal/benchratio", stdOnly: true},
 		{path: "internal/house"},
@@ -66,6 +67,7 @@ func layers() []layer {
 		{path: "internal/nativeledger", imports: []string{"host/store"}},
 		{path: "internal/officialclients", imports: []string{"host/engine"}},
 		{path: "internal/pgtest"},
+		{path: "internal/scaffold", imports: []string{"."}},
 		{path: "internal/sdkgen"},
 		{path: "internal/sdktest", imports: []string{"host", "examples"}},
 		{path: "internal/testcache", stdOnly: true},
@@ -106,7 +108,18 @@ type goPackage struct {
 }
 
 // rel is the path below the module.
-func (p goPackage) rel() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+func (p goPackage) rel() string {
+	rel, _ := ours(p.ImportPath)
+	return rel
+}
+
+// ours returns the path of a package below the module, "." for the module's root.
+func ours(path string) (rel string, ok bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
 
 func root(t *testing.T) string {
 	t.Helper()
@@ -169,13 +182,13 @@ func checkImports(t *testing.T, p goPackage) {
 		return
 	}
 	for _, path := range p.Imports {
-		imported, ours := strings.CutPrefix(path, module+"/")
+		imported, isOurs := ours(path)
 		switch {
-		case ours && !l.allows(imported):
+		case isOurs && !l.allows(imported):
 			t.Errorf("%s must not import %s (allowed: %s)", p.rel(), imported, cmp.Or(strings.Join(l.imports, ", "), "nothing of ours"))
 		case testOnly(path) && p.rel() != "internal/sdkgen": // which is in no binary that users run
 			t.Errorf("%s must not import %s outside its tests", p.rel(), path)
-		case !ours && l.stdOnly && strings.Contains(path, "."):
+		case !isOurs && l.stdOnly && strings.Contains(path, "."):
 			t.Errorf("%s must not import %s: it keeps to the standard library", p.rel(), path)
 		}
 	}
@@ -183,7 +196,7 @@ func checkImports(t *testing.T, p goPackage) {
 		return
 	}
 	for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-		if imported, ours := strings.CutPrefix(path, module+"/"); ours && below(imported, "cmd") {
+		if imported, isOurs := ours(path); isOurs && below(imported, "cmd") {
 			t.Errorf("%s must not import %s: nothing imports a command", p.rel(), imported)
 		}
 	}
@@ -199,7 +212,7 @@ func TestDocs(t *testing.T) {
 		for _, p := range list(t, platform[0], platform[1]) {
 			dirs[p.rel()] = p.Dir
 			for _, full := range p.Imports {
-				if imported, ours := strings.CutPrefix(full, module+"/"); ours {
+				if imported, isOurs := ours(full); isOurs {
 					imports[p.rel()] = append(imports[p.rel()], imported)
 				}
 			}
@@ -247,7 +260,9 @@ func declaredImports(text string) ([]string, bool) {
 	rest, _, _ = strings.Cut(strings.ReplaceAll(rest, "\n//", ""), "\npackage ")
 	words := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" ,;:()`[]\n", r) || r == '·' })
 	for i := range words {
-		words[i] = strings.TrimSuffix(strings.TrimRight(words[i], "."), "/")
+		if words[i] != "." { // the module's root
+			words[i] = strings.TrimSuffix(strings.TrimRight(words[i], "."), "/")
+		}
 	}
 	return words, true
 }
