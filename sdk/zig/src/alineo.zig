@@ -6,12 +6,15 @@
 const std = @import("std");
 const messages = @import("messages.zig");
 const tables = @import("table.zig");
+const requests = @import("http.zig");
 pub const wire = @import("wire.zig");
 
 pub usingnamespace messages;
 pub const Value = tables.Value;
 pub const Table = tables.Table;
 pub const Writer = tables.Writer;
+pub const Vault = @import("vault.zig").Vault;
+pub usingnamespace requests;
 
 /// What operations fail with, after `fail`.
 pub const Failed = error{ Failed, OutOfMemory };
@@ -33,6 +36,17 @@ pub fn fail(code: u32, message: []const u8) Failed {
     return error.Failed;
 }
 
+/// Notes a whole error.
+pub fn failWith(whole: messages.Error) Failed {
+    noted = whole;
+    return error.Failed;
+}
+
+/// The error that was noted last: of the host, after something that was asked of it has failed.
+pub fn failure() messages.Error {
+    return noted;
+}
+
 /// Notes an error with a detail, such as "entry" or "segment" with an index.
 pub fn failAt(code: u32, message: []const u8, key: []const u8, index: u64) Failed {
     const pairs = try arena().alloc(messages.Pair, 1);
@@ -48,6 +62,7 @@ const imports = struct {
     extern "alineo_v1" fn take(ptr: [*]u8) void;
     extern "alineo_v1" fn log(level: u32, ptr: [*]const u8, size: usize) void;
     extern "wasi_snapshot_preview1" fn clock_time_get(clock: u32, precision: u64, nanoseconds: *u64) u32;
+    extern "wasi_snapshot_preview1" fn poll_oneoff(subscriptions: *const [6]u64, events: *[4]u64, count: usize, happened: *u32) u32;
 };
 
 /// Levels of log lines.
@@ -63,6 +78,15 @@ pub fn now() i64 {
     var nanoseconds: u64 = 0;
     _ = imports.clock_time_get(0, 1_000_000, &nanoseconds);
     return @intCast(nanoseconds / 1_000_000);
+}
+
+/// Waits so many milliseconds. What is left of the call's time goes on.
+pub fn sleep(milliseconds: u64) void {
+    // User data, the kind (a clock), which clock (the monotonic one), for how long, precision, and no flags.
+    const subscription = [6]u64{ 0, 0, 1, @min(milliseconds, 1 << 40) * 1_000_000, 0, 0 };
+    var event: [4]u64 = undefined;
+    var happened: u32 = 0;
+    _ = imports.poll_oneoff(&subscription, &event, 1, &happened);
 }
 
 /// Asks the host for an operation.
@@ -82,11 +106,6 @@ pub fn ask(op: u32, request: anytype, comptime Reply: type) Failed!Reply {
 /// Runs a program on a granted database, in one transaction.
 pub fn sql(program: messages.SQLExec) Failed!messages.SQLExecReply {
     return ask(messages.Op.sql_exec, program, messages.SQLExecReply);
-}
-
-/// Sends a request to where the plugin may. Any status is a reply.
-pub fn http(request: messages.HTTPRequest) Failed!messages.HTTPReply {
-    return ask(messages.Op.http_send, request, messages.HTTPReply);
 }
 
 /// The whole of one text, JSON or blob cell.
