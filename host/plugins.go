@@ -259,9 +259,17 @@ func (h *Host) Plugins() []PluginInfo {
 	all := h.inUse()
 	infos := make([]PluginInfo, 0, len(all))
 	for _, l := range all {
-		infos = append(infos, l.info())
+		infos = append(infos, h.redacted(l.info()))
 	}
 	return infos
+}
+
+// redacted takes known secrets out of what a guest said last.
+func (h *Host) redacted(info PluginInfo) PluginInfo {
+	if h.redactor != nil && info.LastError != nil {
+		info.LastError = h.redactor.Error(info.LastError)
+	}
+	return info
 }
 
 // LedgerText says in a few words where the ledger is, for people.

@@ -54,7 +54,7 @@ func (h *Host) ReloadPlugin(ctx context.Context, cfg *config.Config, name string
 	if err := h.reload(ctx, cfg, l); err != nil {
 		return PluginInfo{}, fmt.Errorf("reloading plugin %q: %w", name, err)
 	}
-	info := l.info()
+	info := h.redacted(l.info())
 	h.log.Info("the plugin was reloaded", "plugin", name, "version", info.Version, "sha256", info.Digest)
 	return info, nil
 }

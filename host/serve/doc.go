@@ -22,5 +22,10 @@
 // shows and ends durable runs of this host. Errors are {"code":…,"message":…}. What is secret about a run
 // is in no answer: the stores give it to drivers only.
 //
-// imports: host/durable, host/store, host/sandbox, host/opensandbox.
+// # Control
+//
+// With Options.Control the daemon also answers those who operate it, on a unix socket in its data directory that
+// only its own user can open: [Control] asks it how its plugins are, and to load one anew.
+//
+// imports: host/durable, host/store, host/sandbox, host/opensandbox, host/internal/engine/unixsock.
 package serve

@@ -18,6 +18,7 @@ type serverMetrics struct {
 	started  *metrics.Counter
 	inFlight atomic.Int64
 	viewers  atomic.Int64
+	plugins  func() []Plugin // nil: nobody tells of them
 }
 
 func newServerMetrics() *serverMetrics {
@@ -46,10 +47,41 @@ func (m *serverMetrics) view() func() {
 	return func() { m.viewers.Add(-1) }
 }
 
+// writePlugins tells how each plugin is. Its numbers begin anew when it is reloaded, as those of a process do
+// that is started again.
+func (m *serverMetrics) writePlugins(text *bytes.Buffer) {
+	if m.plugins == nil {
+		return
+	}
+	for _, p := range m.plugins() {
+		up := 0
+		if p.Status == PluginReady {
+			up = 1
+		}
+		for _, line := range [...]struct {
+			name  string
+			value any
+		}{
+			{"up", up},
+			{"calls_total", p.Calls},
+			{"errors_total", p.Errors},
+			{"crashes_total", p.Crashes},
+			{"instances", p.Instances},
+			{"waiting", p.Waiting},
+			{"memory_bytes", p.MemoryBytes},
+		} {
+			fmt.Fprintf(text, "alineo_plugin_%s{plugin=%q} %v\n", line.name, p.Name, line.value)
+		}
+		fmt.Fprintf(text, "alineo_plugin_call_seconds{plugin=%q,quantile=\"0.5\"} %g\n", p.Name, p.P50.Seconds())
+		fmt.Fprintf(text, "alineo_plugin_call_seconds{plugin=%q,quantile=\"0.99\"} %g\n", p.Name, p.P99.Seconds())
+	}
+}
+
 // serve answers in Prometheus' text format.
 func (m *serverMetrics) serve(w http.ResponseWriter, _ *http.Request) error {
 	var text bytes.Buffer
 	m.set.WritePrometheus(&text)
+	m.writePlugins(&text)
 	metrics.WriteProcessMetrics(&text)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	if _, err := w.Write(text.Bytes()); err != nil {

@@ -29,6 +29,8 @@ type Options struct {
 	// ten seconds.
 	Grace  time.Duration
 	Logger hclog.Logger // nil: none
+	// Control is what those who operate the daemon can ask on a unix socket; nil: nothing.
+	Control *ControlOptions
 }
 
 // Server serves durable runs. It is safe for concurrent use.
@@ -68,6 +70,9 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts: opts, runs: opts.Runs, stores: opts.Runs.Stores(), log: opts.Logger, metrics: newServerMetrics(),
 		leaving: make(chan struct{}),
+	}
+	if opts.Control != nil {
+		s.metrics.plugins = opts.Control.Plugins
 	}
 	s.handler = s.routes()
 	return s, nil
@@ -171,10 +176,18 @@ func (s *Server) Listen(ctx context.Context, ready func(net.Addr)) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
+	s.log.Info("serving", "op", "listen", "address", l.Addr().String(), "token", s.opts.Token != "")
+
+	if ctl := s.control(l.Addr().String()); ctl != nil {
+		defer func() {
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+			defer cancel()
+			ctl.close(closing)
+		}()
+	}
 	if ready != nil {
 		ready(l.Addr())
 	}
-	s.log.Info("serving", "op", "listen", "address", l.Addr().String(), "token", s.opts.Token != "")
 
 	sweeping, stopSweeping := context.WithCancel(ctx)
 	var background sync.WaitGroup
@@ -198,6 +211,19 @@ func (s *Server) Listen(ctx context.Context, ready func(net.Addr)) error {
 	stopSweeping()
 	background.Wait()
 	return err
+}
+
+// control opens the control socket; nil when it can't be had, which keeps nobody from being served.
+func (s *Server) control(address string) *control {
+	if s.opts.Control == nil {
+		return nil
+	}
+	c, err := listenControl(*s.opts.Control, s.log, address)
+	if err != nil {
+		s.log.Warn("this daemon can't be asked about its plugins", "op", "listen", "dir", s.opts.Control.Dir, "err", err)
+		return nil
+	}
+	return c
 }
 
 // drain takes nothing new and sees to the end of what is under way.

@@ -54,7 +54,9 @@ func layers() []layer {
 		{path: "host/internal/journal", stdOnly: true},
 		{path: "host/durable", imports: []string{"host/sandbox", "host/opensandbox", "host/store", "host/internal/journal"}},
 		{path: "host/durable/durabletest", imports: []string{"host/durable", "host/store", "host/internal/journal"}},
-		{path: "host/serve", imports: []string{"host/durable", "host/store", "host/sandbox", "host/opensandbox"}},
+		{path: "host/serve", imports: []string{
+			"host/durable", "host/store", "host/sandbox", "host/opensandbox", "host/internal/engine/unixsock",
+		}},
 		{path: "host/engine", imports: []string{"host/opensandbox", "host/internal/engine"}},
 		{path: "host/internal/engine", imports: []string{"host/opensandbox"}},
 		{path: "host", imports: []string{"plugins", "abi"}},

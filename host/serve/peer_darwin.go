@@ -1,0 +1,18 @@
+package serve
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peer is the user id of who is at the other end of a connection.
+func peer(conn *net.UnixConn) (int, error) {
+	return peerOf(conn, func(fd int) (int, error) {
+		cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+		if err != nil {
+			return -1, err
+		}
+		return int(cred.Uid), nil
+	})
+}
