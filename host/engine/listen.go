@@ -50,10 +50,20 @@ func (e *Engine) Listen(ctx context.Context, opts ListenOptions) error {
 		mux.Handle("GET /metrics", e.MetricsHandler())
 		listeners[l], metricsAddr = mux, l.Addr()
 	}
+	e.expect()
 	if opts.Ready != nil {
 		opts.Ready(api.Addr(), metricsAddr)
 	}
 	return e.serveAll(ctx, listeners, opts.Grace)
+}
+
+// expect has the first sandbox begun before anybody asks for one.
+func (e *Engine) expect() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.owner != nil {
+		e.owner.manager.Expect()
+	}
 }
 
 // checkAddress lets only this machine in when there is no key.

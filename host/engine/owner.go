@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,10 +169,10 @@ func takeLock(dir string) (*os.File, error) {
 func writeHolder(f *os.File, h holder) error {
 	b, err := json.Marshal(h)
 	if err == nil {
-		err = f.Truncate(0)
+		_, err = f.WriteAt(b, 0) // at once: others may read it
 	}
 	if err == nil {
-		_, err = f.WriteAt(b, 0)
+		err = f.Truncate(int64(len(b)))
 	}
 	if err != nil {
 		return fmt.Errorf("signing the data directory's lock: %w", err)
@@ -183,7 +184,7 @@ func readHolder(path string) (holder, error) {
 	var h holder
 	b, err := os.ReadFile(path)
 	if err == nil {
-		err = json.Unmarshal(b, &h)
+		err = json.NewDecoder(bytes.NewReader(b)).Decode(&h) // the end of an earlier one may still be there
 	}
 	if err != nil {
 		return holder{}, fmt.Errorf("reading who holds the data directory: %w", err)

@@ -16,7 +16,7 @@ import (
 )
 
 // bootTime is how long a sandbox that is being made when its engine ends may
-// take until its shim answers.
+// take until its shim answers, unless Options say otherwise.
 const bootTime = 15 * time.Second
 
 // adoptSandboxes takes over the sandboxes whose shims live and removes the
@@ -69,19 +69,26 @@ func (m *Manager) adopt(ctx context.Context, id string) error {
 	}
 	var rec record
 	if err := readRecord(m.path(sandboxesDir, id, sandboxRecord), &rec); err != nil {
+		if _, gone := os.Lstat(m.path(sandboxesDir, id)); errors.Is(gone, fs.ErrNotExist) {
+			return nil // it ends just now, by itself
+		}
 		return fmt.Errorf("sandbox %s lives but can't be known: %w", id, err)
 	}
 	s := m.newSandbox(rec)
-	s.state, err = m.firstState(ctx, s)
-	if errors.Is(err, errEnded) {
+	state, err := m.firstState(ctx, s)
+	switch {
+	case errors.Is(err, errEnded):
 		m.log.Info("sandbox ended before it was adopted", "op", "adopt", "sandbox", id)
 		return m.removeDead(ctx, id)
-	}
-	if err != nil {
+	case err != nil && ctx.Err() != nil:
 		return err
+	case err != nil:
+		// It lives, and what it stands on must not be taken away.
+		m.log.Warn("a sandbox doesn't say how it is", "op", "adopt", "sandbox", id, "err", err)
+	default:
+		s.became(state)
+		m.restore(ctx, s)
 	}
-	s.rec.ExpiresAt = s.state.ExpiresAt
-	m.restore(ctx, s)
 	m.mu.Lock()
 	m.sandboxes[id] = s
 	m.mu.Unlock()
@@ -94,7 +101,7 @@ var errEnded = errors.New("its shim has ended")
 
 // firstState asks a shim that may still be starting.
 func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, bootTime)
+	ctx, cancel := context.WithTimeout(ctx, m.opts.AdoptWithin)
 	defer cancel()
 	for {
 		st, err := s.shim.State(ctx)
@@ -104,13 +111,24 @@ func (m *Manager) firstState(ctx context.Context, s *sandbox) (shim.State, error
 		if s.shimEnded() {
 			return shim.State{}, errEnded
 		}
-		t := time.NewTimer(10 * time.Millisecond)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !wait(ctx, askAgain) {
 			return shim.State{}, err
 		}
+	}
+}
+
+// askAgain is after how long a shim that didn't answer is asked again.
+const askAgain = 10 * time.Millisecond
+
+// wait tells whether the time has passed before ctx ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -24,9 +24,8 @@ const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 // create makes a sandbox and returns when it runs.
 func (m *Manager) create(ctx context.Context, q createRequest) (_ *sandbox, err error) {
-	m.busy.Add(1)
-	defer m.busy.Done()
 	started := time.Now()
+	m.spares.ahead()
 	rec := record{
 		Image: q.image, SnapshotID: q.snapshotID, Entrypoint: q.entrypoint, Metadata: q.metadata,
 		CreatedAt: started.UTC().Truncate(time.Microsecond), Level: m.opts.Level, Limits: q.limits, Disk: m.disk(q.disk), Platform: q.platform, RenewBy: q.renewBy,

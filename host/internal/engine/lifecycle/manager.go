@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	stdlog "log"
 	"net/http"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -39,7 +37,7 @@ type Manager struct {
 	ctx  context.Context //nolint:containedctx // the life of the watchers
 	stop context.CancelFunc
 	jobs sync.WaitGroup // watchers and snapshots
-	busy sync.WaitGroup // requests that make, change or remove something
+	gate gate           // requests that make, change or remove something
 
 	leaving chan struct{} // closed when nothing waits any longer
 	left    sync.Once
@@ -53,6 +51,9 @@ type Manager struct {
 func Open(ctx context.Context, opts Options) (*Manager, error) {
 	if opts.Logger == nil {
 		opts.Logger = hclog.NewNullLogger()
+	}
+	if opts.AdoptWithin == 0 {
+		opts.AdoptWithin = bootTime
 	}
 	m := &Manager{opts: opts, log: opts.Logger, sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{}, leaving: make(chan struct{})}
 	m.quiet = opts.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
@@ -87,23 +88,42 @@ func Open(ctx context.Context, opts Options) (*Manager, error) {
 	return m, nil
 }
 
-// Settle returns when no request is making or removing anything: then another
-// engine may take over. Requests that wait for a paused sandbox are let go.
-// No new request may come in meanwhile.
+// Expect tells that sandboxes will be asked for: the first is begun now.
+func (m *Manager) Expect() {
+	m.spares.mu.Lock()
+	m.spares.eager = true
+	m.spares.mu.Unlock()
+	m.spares.ahead()
+}
+
+// Settle returns when no request is making or removing anything, and none can
+// any more: then another engine may take over. Requests that wait for a paused
+// sandbox are let go. Nobody cleans up after sandboxes from then on: what is
+// still in use, only the next engine knows.
 func (m *Manager) Settle(ctx context.Context) error {
 	m.left.Do(func() { close(m.leaving) })
-	done := make(chan struct{})
-	go func() {
-		m.busy.Wait()
-		close(done)
-	}()
 	m.spares.close()
+	var err error
 	select {
-	case <-done:
-		return nil
+	case <-m.gate.shut():
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for sandboxes that are being made: %w", ctx.Err())
+		m.gate.shutNow()
+		err = fmt.Errorf("waiting for sandboxes that are being made: %w", ctx.Err())
 	}
+	m.stop()
+	watched := make(chan struct{})
+	go func() {
+		m.jobs.Wait()
+		close(watched)
+	}()
+	select {
+	case <-watched:
+	case <-ctx.Done():
+		if err == nil {
+			err = fmt.Errorf("waiting for what cleans up after sandboxes: %w", ctx.Err())
+		}
+	}
+	return err
 }
 
 // Close stops watching. Sandboxes go on; snapshots that are being made are
@@ -145,11 +165,11 @@ func (m *Manager) list(states []string, metadata map[string]string) []*sandbox {
 		}
 	}
 	sort.Slice(out, func(i, j int) bool {
-		a, b := out[i].rec, out[j].rec
-		if !a.CreatedAt.Equal(b.CreatedAt) {
-			return a.CreatedAt.After(b.CreatedAt)
+		a, b := out[i], out[j]
+		if !a.createdAt.Equal(b.createdAt) {
+			return a.createdAt.After(b.createdAt)
 		}
-		return a.ID > b.ID
+		return a.id > b.id
 	})
 	return out
 }
@@ -169,8 +189,6 @@ func (m *Manager) delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	m.busy.Add(1)
-	defer m.busy.Done()
 	started := time.Now()
 	if err := s.destroy(ctx, m); err != nil {
 		return problem(http.StatusInternalServerError, codeDeleteFailed, "Failed to delete sandbox %s: %v", id, err)
@@ -193,12 +211,10 @@ func (m *Manager) renew(ctx context.Context, id string, at time.Time) error {
 	if s.expiry().IsZero() {
 		return problem(http.StatusConflict, codeInvalidExpiration, "Sandbox %s does not have automatic expiration enabled.", id)
 	}
-	err = s.shim.Renew(ctx, at)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return problem(http.StatusNotFound, codeSandboxNotFound, "Sandbox %s not found.", id) // it ends just now
-	}
-	if err != nil {
-		return fmt.Errorf("renewing sandbox %s: %w", id, err)
+	s.renewing.Lock() // else the shim may have the end of one, and the record that of another
+	defer s.renewing.Unlock()
+	if err := s.shim.Renew(ctx, at); err != nil {
+		return s.orGone(fmt.Errorf("renewing sandbox %s: %w", id, err))
 	}
 	return s.setExpiry(m, at)
 }
@@ -211,7 +227,12 @@ func (m *Manager) renewOnAccess(s *sandbox) {
 	if rec.RenewBy == 0 || rec.ExpiresAt.IsZero() || at.Sub(rec.ExpiresAt) < rec.RenewBy/10 {
 		return
 	}
-	if err := m.renew(m.ctx, rec.ID, at); err != nil {
+	err := m.gate.enter()
+	if err == nil {
+		defer m.gate.leave()
+		err = m.renew(m.ctx, rec.ID, at)
+	}
+	if err != nil {
 		m.log.Warn("renewing a sandbox that is used", "op", "renew", "sandbox", rec.ID, "err", err)
 	}
 }

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"time"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
@@ -43,6 +45,8 @@ type Options struct {
 	// HostPaths are the machine's directories that volumes may be made of,
 	// each with what is below it; none is no volumes.
 	HostPaths []string
+	// AdoptWithin is how long a sandbox that is there already may take to say how it is; 0 is 15 seconds.
+	AdoptWithin time.Duration
 }
 
 // HostImage is the name of the machine's own root.

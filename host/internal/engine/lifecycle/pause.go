@@ -41,7 +41,7 @@ func (m *Manager) pause(ctx context.Context, id string) error {
 			}
 		}
 		if err != nil {
-			return problem(http.StatusInternalServerError, codePauseFailed, "Failed to pause sandbox: %v", err)
+			return s.orGone(problem(http.StatusInternalServerError, codePauseFailed, "Failed to pause sandbox: %v", err), err)
 		}
 		m.log.Info("sandbox paused", "op", "pause", "sandbox", id)
 		return nil
@@ -59,7 +59,7 @@ func (m *Manager) resume(ctx context.Context, id string) error {
 			err = s.setPaused(m, false)
 		}
 		if err != nil {
-			return problem(http.StatusInternalServerError, codeResumeFailed, "Failed to resume sandbox: %v", err)
+			return s.orGone(problem(http.StatusInternalServerError, codeResumeFailed, "Failed to resume sandbox: %v", err), err)
 		}
 		m.log.Info("sandbox resumed", "op", "resume", "sandbox", id)
 		return nil
@@ -72,8 +72,6 @@ func (m *Manager) hold(id string, f func(*sandbox) error) error {
 	if err != nil {
 		return err
 	}
-	m.busy.Add(1)
-	defer m.busy.Done()
 	s.still.Lock()
 	defer s.still.Unlock()
 	if s, err = m.sandbox(id); err != nil {
@@ -100,12 +98,14 @@ func (s *sandbox) setPaused(m *Manager, paused bool) error {
 	return nil
 }
 
-// noteResumed keeps s.resumed as rec.Paused says. The caller holds s.mu.
+// noteResumed keeps s.resumed as rec.Paused says; of what has exited nobody
+// waits for more. The caller holds s.mu.
 func (s *sandbox) noteResumed() {
+	paused := s.rec.Paused && !s.state.Exited
 	switch {
-	case s.rec.Paused && s.resumed == nil:
+	case paused && s.resumed == nil:
 		s.resumed = make(chan struct{})
-	case !s.rec.Paused && s.resumed != nil:
+	case !paused && s.resumed != nil:
 		close(s.resumed)
 		s.resumed = nil
 	}

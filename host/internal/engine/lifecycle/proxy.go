@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -155,7 +156,10 @@ func isWebSocket(r *http.Request) bool {
 
 // forwarded says where a request came from, unless it says so itself.
 func forwarded(h http.Header, r *http.Request) {
-	host, _, _ := strings.Cut(r.RemoteAddr, ":")
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr // a unix socket's
+	}
 	proto := "http"
 	if r.TLS != nil {
 		proto = "https"

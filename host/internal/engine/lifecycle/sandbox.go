@@ -18,13 +18,16 @@ import (
 
 // sandbox is one that is alive, or whose shim at least is.
 type sandbox struct {
+	id        string
+	createdAt time.Time
 	dir       string
 	shim      *shim.Client
 	transport *http.Transport // to its execd
 
 	gone chan struct{} // closed when the shim has ended
 
-	still sync.Mutex // held by whoever stops, copies or ends it: one at a time
+	still    sync.Mutex // held by whoever stops, copies or ends it: one at a time
+	renewing sync.Mutex // held by whoever gives it another end
 
 	mu      sync.Mutex
 	rec     record // changed by change alone
@@ -36,10 +39,12 @@ func (m *Manager) newSandbox(rec record) *sandbox {
 	dir := m.path(sandboxesDir, rec.ID)
 	socket := filepath.Join(dir, shim.ExecdSocket)
 	s := &sandbox{
-		dir:  dir,
-		rec:  rec,
-		shim: shim.Dial(dir),
-		gone: make(chan struct{}),
+		id:        rec.ID,
+		createdAt: rec.CreatedAt,
+		dir:       dir,
+		rec:       rec,
+		shim:      shim.Dial(dir),
+		gone:      make(chan struct{}),
 		transport: &http.Transport{
 			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return unixsock.Dial(ctx, socket) },
 			MaxIdleConnsPerHost: 64,
@@ -79,11 +84,20 @@ func (s *sandbox) running() bool {
 	return !s.state.Exited
 }
 
+// became notes what the shim of an adopted sandbox says of it.
+func (s *sandbox) became(st shim.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.rec.ExpiresAt = st, st.ExpiresAt
+	s.noteResumed()
+}
+
 func (s *sandbox) exited(st shim.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.Exited, s.state.ExitCode, s.state.ExitedAt = st.Exited, st.ExitCode, st.ExitedAt
 	s.state.Evicted = st.Evicted
+	s.noteResumed()
 }
 
 func (s *sandbox) expiry() time.Time {
@@ -175,6 +189,9 @@ func (m *Manager) watch(s *sandbox) {
 			if err == nil || s.shimEnded() {
 				break
 			}
+			if !wait(m.ctx, askAgain) {
+				return
+			}
 		}
 		close(s.gone)
 		m.forget(id)
@@ -188,10 +205,22 @@ func (m *Manager) watch(s *sandbox) {
 			return
 		}
 		m.log.Warn("shim ended without cleaning up", "op", "end", "sandbox", id)
+		s.still.Lock() // who deletes it does the same
+		defer s.still.Unlock()
 		if err := m.removeDead(m.ctx, id); err != nil {
 			m.log.Error("removing a dead sandbox", "op", "end", "sandbox", id, "err", err)
 		}
 	})
+}
+
+// orGone is err, or, when the sandbox has ended or is about to, the Problem that it isn't there. why is what
+// err was made of, if that doesn't show.
+func (s *sandbox) orGone(err error, why ...error) error {
+	cause := errors.Join(append(why, err)...)
+	if errors.Is(cause, shim.ErrEnding) || errors.Is(cause, fs.ErrNotExist) || s.shimEnded() {
+		return problem(http.StatusNotFound, codeSandboxNotFound, "Sandbox %s not found.", s.id)
+	}
+	return err
 }
 
 // shimEnded tells by its lock, which it holds as long as it lives.

@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	started := time.Now()
-	err := handle(w, r, args)
+	err := s.handle(found, handle, w, r, args)
 	if err == nil {
 		return
 	}
@@ -65,6 +65,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.m.log.Error("request failed", "op", op, "err", err, "dur_ms", time.Since(started).Milliseconds())
 	case theirs:
 	}
+}
+
+// handle calls a route's handler. What goes through the proxy is no change of ours, and may last for days.
+func (s *Server) handle(to *route, handle handler, w http.ResponseWriter, r *http.Request, args []string) error {
+	if r.Method != http.MethodGet && !to.open {
+		if err := s.m.gate.enter(); err != nil {
+			return err
+		}
+		defer s.m.gate.leave()
+	}
+	return handle(w, r, args)
 }
 
 // handler answers, or returns the error to answer with. args are the path's

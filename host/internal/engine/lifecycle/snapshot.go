@@ -118,6 +118,14 @@ func (m *Manager) takeSnapshot(sandboxID, name string) (s *snapshot, done <-chan
 	if box.status().State != stateRunning {
 		return nil, nil, problem(http.StatusConflict, codeSourceState, "Sandbox %s must be Running to be snapshotted, it is %s.", sandboxID, box.status().State)
 	}
+	if err := m.gate.enter(); err != nil { // it goes on after its request
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			m.gate.leave()
+		}
+	}()
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	from := box.record()
 	s = &snapshot{rec: snapshotRecord{
@@ -138,9 +146,8 @@ func (m *Manager) takeSnapshot(sandboxID, name string) (s *snapshot, done <-chan
 	m.snapshots[s.rec.ID] = s
 	m.mu.Unlock()
 	finished := make(chan struct{})
-	m.jobs.Add(1)
-	m.busy.Go(func() {
-		defer m.jobs.Done()
+	m.jobs.Go(func() {
+		defer m.gate.leave()
 		defer close(finished)
 		m.makeSnapshot(s, box, from)
 	})
@@ -215,8 +222,6 @@ func (m *Manager) deleteSnapshot(id string) error {
 	if s.record().State == snapCreating {
 		return problem(http.StatusConflict, codeSnapshotState, "Snapshot %s is being created.", id)
 	}
-	m.busy.Add(1)
-	defer m.busy.Done()
 	if err := m.unlinkSnapshot(id, s); err != nil {
 		return err
 	}
@@ -247,7 +252,7 @@ func (m *Manager) unlinkSnapshot(id string, s *snapshot) error {
 		}
 	}
 	for _, other := range m.snapshots {
-		if rec := other.record(); slices.Contains(rec.Below, id) {
+		if rec := other.record(); rec.State != snapFailed && slices.Contains(rec.Below, id) {
 			return conflict("snapshot", rec.ID)
 		}
 	}

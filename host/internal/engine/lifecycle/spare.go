@@ -73,30 +73,47 @@ const (
 )
 
 // spares keeps one sandbox that has begun, for the next request: starting its processes is most of what
-// making a sandbox takes. It begins with the second sandbox, so that who wants one pays for one.
+// making a sandbox takes. A request begins one while it looks for what else it needs; a server begins the
+// first when it starts, and anybody else the next with the second sandbox, so that who wants one pays for
+// one.
 type spares struct {
 	manager *Manager
 
-	mu     sync.Mutex
-	asked  int // how many sandboxes were asked for
-	making int // how many of them are being made
-	closed bool
-	timer  *time.Timer // makes the next one, or ends the one that there is
-	kept   *site
-	mounts *mountTable // as it was when kept was begun
-	jobs   sync.WaitGroup
+	mu        sync.Mutex
+	eager     bool // somebody said that sandboxes will be wanted
+	asked     int  // how many sandboxes were asked for
+	making    int  // how many of them are being made
+	closed    bool
+	timer     *time.Timer // makes the next one, or ends the one that there is
+	beginning chan struct{}
+	awaited   bool // somebody waits for the one that is beginning
+	kept      *site
+	mounts    *mountTable // as it was when kept was begun
+	jobs      sync.WaitGroup
 }
 
 // take returns the spare, or begins one. done must follow.
 func (p *spares) take(ctx context.Context) (*site, error) {
 	p.mu.Lock()
-	s, mounts := p.kept, p.mounts
-	p.kept, p.mounts = nil, nil
 	p.asked++
 	p.making++
 	if p.timer != nil {
 		p.timer.Stop()
 	}
+	if p.kept == nil && p.beginning != nil && !p.awaited {
+		// It began before us.
+		begun := p.beginning
+		p.awaited = true
+		p.mu.Unlock()
+		select {
+		case <-begun:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		p.awaited = false
+	}
+	s, mounts := p.kept, p.mounts
+	p.kept, p.mounts = nil, nil
 	p.mu.Unlock()
 	if s == nil {
 		return p.manager.begin(ctx)
@@ -104,7 +121,9 @@ func (p *spares) take(ctx context.Context) (*site, error) {
 	changed := mounts.changed()
 	mounts.close()
 	if changed || s.begun.Ended() {
-		p.run(func() { p.drop(s) })
+		if !p.run(func() { p.drop(s) }) {
+			p.drop(s)
+		}
 		return p.manager.begin(ctx)
 	}
 	return s, nil
@@ -115,45 +134,64 @@ func (p *spares) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.making--
-	if p.making == 0 && p.asked > 1 && !p.closed && p.manager.isolated() {
-		p.timer = time.AfterFunc(spareAfter, func() { p.run(p.refill) })
+	if p.making == 0 && (p.asked > 1 || p.eager) && p.kept == nil && !p.closed && p.manager.isolated() {
+		p.timer = time.AfterFunc(spareAfter, p.ahead)
 	}
 }
 
-// run does something that close waits for; beside, unless it is too late for that.
-func (p *spares) run(f func()) {
+// ahead begins the next sandbox, unless there is one that has begun or begins.
+func (p *spares) ahead() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	if p.kept != nil || p.beginning != nil || p.closed || !p.manager.isolated() {
 		return
 	}
-	p.jobs.Go(f)
+	p.beginning = make(chan struct{})
+	p.jobs.Go(p.refill)
 }
 
-// refill begins the next sandbox.
-func (p *spares) refill() {
-	mounts, err := readMountTable()
-	if err != nil {
-		p.manager.log.Warn("beginning a sandbox ahead", "op", "create", "err", err)
-		return
+// run does something beside that close waits for; false: it is too late for that.
+func (p *spares) run(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.jobs.Go(f)
 	}
-	s, err := p.manager.begin(p.manager.ctx)
+	return !p.closed
+}
+
+// refill is ahead's.
+func (p *spares) refill() {
+	s, mounts, err := p.beginOne()
 	if err != nil {
-		mounts.close()
 		p.manager.log.Warn("beginning a sandbox ahead", "op", "create", "err", err)
-		return
 	}
 	p.mu.Lock()
-	if p.kept == nil && !p.closed {
+	close(p.beginning)
+	p.beginning = nil
+	if s != nil && !p.closed {
 		p.kept, p.mounts = s, mounts
 		p.timer = time.AfterFunc(spareAge, func() { p.run(p.expire) })
-		s, mounts = nil, nil
+		s = nil
 	}
 	p.mu.Unlock()
 	if s != nil {
 		mounts.close()
 		p.drop(s)
 	}
+}
+
+func (p *spares) beginOne() (*site, *mountTable, error) {
+	mounts, err := readMountTable()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := p.manager.begin(p.manager.ctx)
+	if err != nil {
+		mounts.close()
+		return nil, nil, err
+	}
+	return s, mounts, nil
 }
 
 // expire ends a spare that nobody wanted.

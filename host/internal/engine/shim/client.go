@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -39,7 +40,10 @@ func (c *Client) State(ctx context.Context) (State, error) {
 	return st, err
 }
 
-// Renew sets when the sandbox ends by itself.
+// ErrEnding tells that a sandbox ends just now.
+var ErrEnding = errors.New("the sandbox is ending")
+
+// Renew sets when the sandbox ends by itself. Its error is ErrEnding when it does so already.
 func (c *Client) Renew(ctx context.Context, at time.Time) error {
 	return c.do(ctx, http.MethodPut, "/expiration", at, nil)
 }
@@ -112,6 +116,9 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusGone {
+		return fmt.Errorf("shim: %s %s: %w", method, path, ErrEnding)
+	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		msg, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // the status says enough without
 		return fmt.Errorf("shim: %s %s: %s: %s", method, path, resp.Status, bytes.TrimSpace(msg))

@@ -81,6 +81,7 @@ type keeper struct {
 
 	mu        sync.Mutex
 	state     State
+	over      bool          // it ends, and nothing can be changed about that
 	changed   chan struct{} // closed and replaced when expiry changes
 	ended     chan struct{} // closed when the init has ended
 	ending    sync.Once
@@ -165,10 +166,9 @@ func (s *keeper) keep() {
 		select {
 		case <-changed:
 		case <-expired:
-			if time.Now().Before(at) {
-				continue // the clock was set back
+			if s.expire(at) {
+				s.destroy()
 			}
-			s.destroy()
 		case <-look.C:
 			if s.abandoned() {
 				s.destroy()
@@ -182,6 +182,15 @@ func (s *keeper) keep() {
 			return
 		}
 	}
+}
+
+// expire tells whether the time that was to be the end still is, and has come: the clock may have been set
+// back, and somebody may have renewed it just now. If so, nobody can any more.
+func (s *keeper) expire(at time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = s.over || s.state.ExpiresAt.Equal(at) && !time.Now().Before(at)
+	return s.over
 }
 
 // lookEvery is how often a shim looks whether its sandbox still has a
@@ -215,6 +224,9 @@ func (s *keeper) end() {
 // that has been done.
 func (s *keeper) destroy() {
 	s.ending.Do(func() {
+		s.mu.Lock()
+		s.over = true
+		s.mu.Unlock()
 		s.end()
 		// A name that begins with a dot is no sandbox: nobody adopts it.
 		gone := filepath.Join(filepath.Dir(s.config.Dir), ".gone-"+filepath.Base(s.config.Dir))
@@ -285,10 +297,17 @@ func (s *keeper) renew(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	s.state.ExpiresAt = at
-	close(s.changed)
-	s.changed = make(chan struct{})
+	over := s.over
+	if !over {
+		s.state.ExpiresAt = at
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
 	s.mu.Unlock()
+	if over {
+		http.Error(w, ErrEnding.Error(), http.StatusGone)
+		return
+	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -299,13 +318,13 @@ func (s *keeper) wait(w http.ResponseWriter, r *http.Request) {
 	_ = flush.Flush()
 	select {
 	case <-s.ended:
-		select {
-		case <-s.destroyed:
-			return
-		default:
+		s.mu.Lock()
+		over := s.over
+		s.mu.Unlock()
+		if !over { // else it is not to stay
+			s.writeState(w)
+			_ = flush.Flush()
 		}
-		s.writeState(w)
-		_ = flush.Flush()
 	case <-s.destroyed:
 		return
 	case <-r.Context().Done():
