@@ -90,17 +90,30 @@ func (m *Manager) stack(ctx context.Context, rec *record, q createRequest) (rele
 
 // start makes the sandbox's directory and its processes.
 func (m *Manager) start(ctx context.Context, rec *record, q createRequest, claimed *held, volumes []jail.Volume, network *shim.Network) (*sandbox, error) {
-	var tops []string
-	if rec.Root == nil {
-		tops = layer.Tops()
-	}
-	place, err := m.spares.take(ctx)
+	place, ahead, err := m.spares.take(ctx)
 	defer m.spares.done()
 	if err != nil {
 		return nil, err
 	}
+	s, err := m.startIn(ctx, place, rec, q, claimed, volumes, network)
+	if ahead && errors.Is(err, shim.ErrLost) {
+		// It was killed meanwhile, which is seen a moment late.
+		if place, err = m.begin(ctx); err != nil {
+			return nil, err
+		}
+		return m.startIn(ctx, place, rec, q, claimed, volumes, network)
+	}
+	return s, err
+}
+
+// startIn makes a sandbox of what has begun.
+func (m *Manager) startIn(ctx context.Context, place *site, rec *record, q createRequest, claimed *held, volumes []jail.Volume, network *shim.Network) (*sandbox, error) {
+	var tops []string
+	if rec.Root == nil {
+		tops = layer.Tops()
+	}
 	rec.ID, rec.Group = place.id, place.group
-	err = m.claims.own(claimed, rec.ID)
+	err := m.claims.own(claimed, rec.ID)
 	if err == nil {
 		err = m.furnish(ctx, place, rec)
 	}

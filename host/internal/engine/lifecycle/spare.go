@@ -92,8 +92,8 @@ type spares struct {
 	jobs      sync.WaitGroup
 }
 
-// take returns the spare, or begins one. done must follow.
-func (p *spares) take(ctx context.Context) (*site, error) {
+// take returns the spare, or begins one; ahead tells which. done must follow.
+func (p *spares) take(ctx context.Context) (s *site, ahead bool, err error) {
 	p.mu.Lock()
 	p.asked++
 	p.making++
@@ -116,7 +116,8 @@ func (p *spares) take(ctx context.Context) (*site, error) {
 	p.kept, p.mounts = nil, nil
 	p.mu.Unlock()
 	if s == nil {
-		return p.manager.begin(ctx)
+		s, err = p.manager.begin(ctx)
+		return s, false, err
 	}
 	changed := mounts.changed()
 	mounts.close()
@@ -124,9 +125,10 @@ func (p *spares) take(ctx context.Context) (*site, error) {
 		if !p.run(func() { p.drop(s) }) {
 			p.drop(s)
 		}
-		return p.manager.begin(ctx)
+		s, err = p.manager.begin(ctx)
+		return s, false, err
 	}
-	return s, nil
+	return s, true, nil
 }
 
 // done tells that what was taken is a sandbox, or never will be.

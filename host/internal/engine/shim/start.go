@@ -129,20 +129,31 @@ func (b *Begun) Discard() {
 	}
 }
 
+// ErrLost tells that a shim ended by itself, or was killed, before it had said anything.
+var ErrLost = errors.New("the shim has ended")
+
+// lost is what a fault of the socket to the shim means.
+func lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	return fmt.Errorf("%w: %w", ErrLost, err)
+}
+
 // Start makes the sandbox and returns when it is ready or has failed. When it fails nothing of the
-// sandbox is left but its directory.
+// sandbox is left but its directory. Its error is ErrLost when the shim had gone, perhaps before.
 func (b *Begun) Start(ctx context.Context, c Config) error {
 	defer func() { _ = b.socket.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = b.socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if err := json.NewEncoder(b.socket).Encode(c); err != nil {
 		_ = b.cmd.Process.Kill()
-		return fmt.Errorf("configuring shim: %w", err)
+		return fmt.Errorf("configuring shim: %w", lost(ctx, err))
 	}
 	var r reply
 	if err := json.NewDecoder(b.socket).Decode(&r); err != nil {
 		_ = b.cmd.Process.Kill()
-		return fmt.Errorf("waiting for the sandbox: %w", errors.Join(err, ctx.Err()))
+		return fmt.Errorf("waiting for the sandbox: %w", lost(ctx, err))
 	}
 	switch {
 	case r.Entry:
