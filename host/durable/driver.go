@@ -105,11 +105,34 @@ func (d *driver) launch(ctx context.Context, opts StartOptions) error {
 	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	// It may have been started all the same: then there will be a journal.
+	// It may have been started all the same: then there will be a journal. A refusal is certain at once.
+	if errors.Is(err, ErrRefused) {
+		return d.notStarted(ctx, fmt.Errorf("starting the command: %w", err))
+	}
 	if waitErr := d.awaitJournal(ctx); waitErr != nil {
 		return failed(CodeNotStarted, fmt.Errorf("starting the command: %w", errors.Join(err, waitErr)))
 	}
 	return nil
+}
+
+// notStarted ends a run whose command has not begun, and sees to it that it never does: also when a host that was
+// paused goes on. It returns nil for a command that has begun in the last moment.
+func (d *driver) notStarted(ctx context.Context, why error) error {
+	revoked, err := d.journal.Revoke(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, ErrGone):
+		return failed(CodeSandboxGone, err)
+	case err != nil:
+		return err
+	}
+	if !revoked {
+		if there, err := d.journal.Exists(ctx); err != nil || there {
+			return err
+		}
+	}
+	return failed(CodeNotStarted, why)
 }
 
 // takeOver drives a run that another driver began.
@@ -213,7 +236,7 @@ func (d *driver) awaitJournal(ctx context.Context) error {
 		case errors.Is(err, ErrGone):
 			return failed(CodeSandboxGone, err)
 		case time.Now().After(ends):
-			return failed(CodeNotStarted, errors.Join(fmt.Errorf("no journal appeared within %s", d.r.opts.AttachWait), err))
+			return d.notStarted(ctx, errors.Join(fmt.Errorf("no journal appeared within %s", d.r.opts.AttachWait), err))
 		}
 		if err := pause(ctx, every); err != nil {
 			return err
@@ -435,8 +458,8 @@ func (d *driver) tidy(ctx context.Context, ended Ended) error {
 			return nil
 		}
 	}
-	if d.r.opts.Keep == KeepEverything && d.journal != nil {
-		// A journal that stays is found by the next sweep.
+	if d.r.opts.Keep == KeepEverything && d.journal != nil && (ended.Error == nil || ended.Error.Code != CodeNotStarted) {
+		// A journal that stays is found by the next sweep; what keeps a command from beginning must stay.
 		if err := d.journal.Remove(ctx); err != nil {
 			d.r.log.Debug("a journal was not removed", "run", d.run.ID, "err", err)
 		}

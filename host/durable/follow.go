@@ -106,7 +106,7 @@ func (d *driver) follow(ctx context.Context, from int64) (int, error) {
 	}()
 	idle, wait := time.NewTimer(idleFirst), idleFirst
 	defer idle.Stop()
-	at := from
+	at, began := from, time.Now()
 	for {
 		select {
 		case <-queue.more:
@@ -128,7 +128,7 @@ func (d *driver) follow(ctx context.Context, from int64) (int, error) {
 				return 0, err
 			}
 		case <-idle.C:
-			if err := d.lives(ctx, at > 0); err != nil {
+			if err := d.lives(ctx, began); err != nil {
 				return 0, err
 			}
 			wait = min(2*wait, idleMost)
@@ -214,16 +214,29 @@ func (d *driver) there(ctx context.Context) error {
 }
 
 // lives finds out what became of a command that says nothing: when its processes are gone, without a
-// sentinel, it will never say anything.
-func (d *driver) lives(ctx context.Context, begun bool) error {
-	looks := 2
-	if !begun {
-		// On a busy machine it may take as long before the command's shell opens the journal.
-		looks = max(looks, 1+int(d.r.opts.AttachWait/time.Second))
+// sentinel, it will never say anything. A command that has not begun, on a busy machine, has some time to.
+func (d *driver) lives(ctx context.Context, since time.Time) error {
+	pending, err := d.journal.Pending(ctx)
+	if err != nil {
+		return d.there(ctx)
 	}
-	for look := range looks {
+	if pending {
+		const patience = 6
+		if time.Since(since) < patience*d.r.opts.AttachWait {
+			return nil
+		}
+		revoked, err := d.journal.Revoke(ctx)
+		if err != nil {
+			return d.there(ctx)
+		}
+		if revoked {
+			return failed(CodeNotStarted, fmt.Errorf("the sandbox was asked to start the command, and did not within %s", patience*d.r.opts.AttachWait))
+		}
+		return nil // it has just begun
+	}
+	for look := range 2 {
 		if look > 0 {
-			// It may have begun to write in between: once more, some time later.
+			// Nothing else was ever seen to be needed; but an end that is invented can't be taken back.
 			if err := pause(ctx, time.Second); err != nil {
 				return err
 			}

@@ -9,6 +9,9 @@ import (
 // ErrGone is a sandbox that is not there any more.
 var ErrGone = errors.New("the sandbox is gone")
 
+// ErrRefused is a command that a sandbox did not start, and never will.
+var ErrRefused = errors.New("the sandbox refuses the command")
+
 // Machines makes, finds and ends the sandboxes that runs use. [NewServer] has the usual ones.
 // Implementations are safe for concurrent use.
 type Machines interface {
@@ -37,7 +40,8 @@ type Machine interface {
 	Stream(ctx context.Context, command string, line func([]byte) error) error
 	// CanStream says whether lines come one by one and whether ending a command ends its children.
 	CanStream() bool
-	// Spawn starts a command that goes on whatever becomes of this process.
+	// Spawn starts a command that goes on whatever becomes of this process. When it was certainly not started,
+	// the error is ErrRefused.
 	Spawn(ctx context.Context, command string, opts SpawnOptions) error
 	// WriteFile writes a file and makes its parents.
 	WriteFile(ctx context.Context, path string, data []byte, perm fs.FileMode) error

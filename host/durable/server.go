@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -225,6 +226,10 @@ func (m *serverMachine) Spawn(ctx context.Context, command string, opts SpawnOpt
 	if job != nil {
 		_ = job.Close() // always nil
 		return nil      // it has an id, so it was taken
+	}
+	var answer *opensandbox.Error
+	if errors.As(err, &answer) && answer.Status < http.StatusInternalServerError && !errors.Is(err, opensandbox.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return m.gone(err)
 }

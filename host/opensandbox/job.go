@@ -66,7 +66,7 @@ func (e *Execd) Start(ctx context.Context, req RunRequest) (*Job, error) {
 		case errors.Is(err, io.EOF) && !errors.Is(err, ErrStreamLost):
 			return e.Follow(ctx, stream.ID(), Position{}), nil
 		case err == nil && frame.Error != nil:
-			return nil, fmt.Errorf("%s: starting it: %s", stream.call.name(), startFailure(frame.Error))
+			return nil, &Error{Op: stream.call.name(), Status: http.StatusOK, Message: "starting it: " + startFailure(frame.Error)}
 		case err == nil:
 			continue
 		case stream.ID() != "" && errors.Is(err, ErrStreamLost) && ctx.Err() == nil:

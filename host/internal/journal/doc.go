@@ -16,7 +16,8 @@
 //
 // The nonce is random and secret: a command that prints lines of that shape is not believed. It
 // reaches the shell that will write it as a file, which that shell removes before the command
-// starts, and is in no command line and no environment. It is not a wall against a command that reads the memory
+// starts, and is in no command line and no environment. Until then that file says that the command has not
+// begun; who removes it instead has revoked the command. It is not a wall against a command that reads the memory
 // of its own user's processes.
 //
 // # Reading

@@ -84,17 +84,49 @@ func (j *Journal) Strategy() string {
 // Start is the shell text that runs a command with a shell, and journals it. It fails, and runs nothing,
 // when the nonce is not in its place. Nothing is in a pipe, so that no reader that dies can stop the
 // command; and the command is a child, so that an exit in it doesn't skip the sentinel.
+//
+// The shell has the journal open before it takes the nonce away, and it goes on only if it was the one who took
+// it: so a nonce in its place says that the command has not begun, and whoever takes it keeps it from beginning.
 func (j *Journal) Start(command, shell string) string {
 	out, key := quote(j.Output()), quote(j.Key())
 	var b strings.Builder
-	fmt.Fprintf(&b, "mkdir -p %s || exit 1\n", quote(j.dir))
-	fmt.Fprintf(&b, "n=$(cat %s) && rm -f %s && [ -n \"$n\" ] || exit 1\n", key, key)
-	fmt.Fprintf(&b, "{\n%s -c %s\nc=$?\n", quote(shell), quote(command))
+	// A variable that is in the environment would stay there, with its new value.
+	fmt.Fprintf(&b, "set +a; unset alineo_nonce; mkdir -p %s || exit 1\n", quote(j.dir))
+	fmt.Fprintf(&b, "exec </dev/null >>%s 2>>%s || exit 1\n", out, quote(j.Errors()))
+	fmt.Fprintf(&b, "alineo_nonce=$(cat %s 2>/dev/null) && rm %s 2>/dev/null && [ -n \"$alineo_nonce\" ] || exit 1\n", key, key)
+	fmt.Fprintf(&b, "%s -c %s\nalineo_code=$?\n", quote(shell), quote(command))
 	// The sentinel begins a line, also when the command left its last one open.
 	fmt.Fprintf(&b, "if [ -s %s ] && [ -n \"$(tail -c 1 %s)\" ]; then echo; fi\n", out, out)
-	b.WriteString(`printf '{"__exit":%d,"__nonce":"%s"}\n' "$c" "$n"` + "\n")
-	fmt.Fprintf(&b, "} </dev/null >>%s 2>>%s\n", out, quote(j.Errors()))
+	b.WriteString(`printf '{"__exit":%d,"__nonce":"%s"}\n' "$alineo_code" "$alineo_nonce"` + "\n")
 	return b.String()
+}
+
+// Pending says whether the nonce is still in its place: the command has not begun.
+func (j *Journal) Pending(ctx context.Context) (bool, error) {
+	_, code, err := j.shell.Exec(ctx, "test -f "+quote(j.Key()))
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("looking for the command's beginning: %w", err)
+	case code > 1:
+		return false, fmt.Errorf("looking for the command's beginning: %w: test ended with %d", ErrShell, code)
+	}
+	return code == 0, nil
+}
+
+// Revoke keeps the command from beginning, for ever, and says whether it did: false is a command that has
+// begun, or whose nonce was never there and now can't be put there any more. An error means that nobody knows.
+func (j *Journal) Revoke(ctx context.Context) (bool, error) {
+	// A directory is in the way of a host that was paused before it put the nonce there.
+	text := fmt.Sprintf("k=%s; mkdir -p %s; n=; for i in 1 2 3 4 5; do rm \"$k\" 2>/dev/null && n=revoked; mkdir \"$k\" 2>/dev/null; [ -d \"$k\" ] && break; done; [ -d \"$k\" ] && echo \"$n\"",
+		quote(j.Key()), quote(j.dir))
+	out, code, err := j.shell.Exec(ctx, text)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("keeping the command from beginning: %w", err)
+	case code != 0:
+		return false, fmt.Errorf("keeping the command from beginning: %w with %d", ErrShell, code)
+	}
+	return strings.TrimSpace(string(out)) == "revoked", nil
 }
 
 // Exists says whether the journal is there. It does not make it.
