@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -35,40 +36,55 @@ func ReadAll(ctx context.Context, st store.Ledger) iter.Seq2[store.Entry, error]
 	return stream(ctx, "reading ledger", pageRows, st.ReadAll, func(a, b *store.Entry) bool { return a.ID < b.ID })
 }
 
-// stream reads page after page. What a store may get wrong must not keep the reader for ever: each page
-// has to lead on from the one before, so that none comes twice.
+// stream reads page after page, from the second on one ahead of the reader: the store looks for a page
+// while the reader is busy with the one before. What a store may get wrong must not keep the reader for
+// ever: each page has to lead on from the one before, so that none comes twice.
 func stream(
 	ctx context.Context, what string, first int, read func(context.Context, store.ReadOptions) (store.Page, error),
 	before func(a, b *store.Entry) bool,
 ) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		var last *store.Entry // of the page before
+		var ahead sync.WaitGroup
+		defer ahead.Wait()
 		opts := store.ReadOptions{Limit: first, MaxBytes: pageBytes}
-		for {
-			page, err := read(ctx, opts)
+		page, err := read(ctx, opts)
+		for pages := 1; ; pages++ {
 			if err != nil {
 				yield(store.Entry{}, doing(what, err))
 				return
 			}
-			if len(page.Entries) > 0 && last != nil && !before(last, &page.Entries[0]) {
+			n := len(page.Entries)
+			if n > 0 && last != nil && !before(last, &page.Entries[0]) {
 				yield(store.Entry{}, fmt.Errorf("%s: the store's page does not follow the one before it", what))
 				return
 			}
-			for _, e := range page.Entries {
-				if !yield(e, nil) {
+			if page.More && n == 0 {
+				yield(store.Entry{}, fmt.Errorf("%s: the store says that there is more but its page is empty", what))
+				return
+			}
+			var next store.Page
+			var failed error
+			more := func() {
+				next, failed = read(ctx, store.ReadOptions{Cursor: page.Cursor, Limit: pageRows, MaxBytes: pageBytes})
+			}
+			if page.More && pages > 1 { // who wants the beginning only is not made to wait for more
+				ahead.Go(more)
+			}
+			for i := range page.Entries {
+				if !yield(page.Entries[i], nil) {
 					return
 				}
 			}
 			if !page.More {
 				return
 			}
-			if len(page.Entries) == 0 {
-				yield(store.Entry{}, fmt.Errorf("%s: the store says that there is more but its page is empty", what))
-				return
+			last = &store.Entry{TS: page.Entries[n-1].TS, ID: page.Entries[n-1].ID}
+			if pages == 1 {
+				more()
 			}
-			end := page.Entries[len(page.Entries)-1]
-			last = &store.Entry{TS: end.TS, ID: end.ID}
-			opts.Cursor, opts.Limit = page.Cursor, pageRows
+			ahead.Wait()
+			page, err = next, failed
 		}
 	}
 }

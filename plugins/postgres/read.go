@@ -77,11 +77,8 @@ func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	if err := list.filter(req); err != nil {
 		return nil, err
 	}
+	limit, oneMore := ledgerkit.Limit(ledgerkit.Listed(req.Limit))
 	sql := l.sql.details(list.where, list.order)
-	if req.Limit == nil {
-		return ledgerkit.Page(db, alineo.Keep(sql, list.params...), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
-	}
-	limit, oneMore := ledgerkit.Limit(*req.Limit)
 	sql += " LIMIT " + list.bind(oneMore)
 	return ledgerkit.Page(db, alineo.Keep(sql, list.params...).Limit(limit, 0), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 }

@@ -33,6 +33,15 @@ func Limit(asked uint64) (rows uint64, oneMore abi.SQLParam) {
 	return rows, alineo.Int(int64(rows) + 1)
 }
 
+// Listed is how many sandboxes a page has when so many are asked for, nil being all: all of a large ledger
+// take longer than a call has.
+func Listed(asked *uint64) uint64 {
+	if asked == nil {
+		return DefaultPage
+	}
+	return *asked
+}
+
 // Key is a sandbox's name and id as parameters.
 func Key(k abi.SandboxKey) []abi.SQLParam {
 	return []abi.SQLParam{alineo.Text(k.Name), alineo.Text(k.SandboxID)}

@@ -92,11 +92,7 @@ func (l *Ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	if err := list.filter(req); err != nil {
 		return nil, err
 	}
-	if req.Limit == nil {
-		return ledgerkit.Page(&l.tables, alineo.Keep(l.sql.Details(list.where, list.order, ""), list.params...), req.Cursor,
-			abi.SandboxStarted, abi.SandboxCreatedID)
-	}
-	limit, oneMore := ledgerkit.Limit(*req.Limit)
+	limit, oneMore := ledgerkit.Limit(ledgerkit.Listed(req.Limit))
 	step := alineo.Keep(l.sql.Details(list.where, list.order, " LIMIT ?"), append(list.params, oneMore)...).Limit(limit, 0)
 	return ledgerkit.Page(&l.tables, step, req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
 }
