@@ -72,12 +72,6 @@ export function sql(program: m.SQLExec): m.SQLExecReply | null {
   return ask(Op.SQL_EXEC, program, reply) ? reply : null;
 }
 
-/** Sends a request to where the plugin may; null is an error. Any status is a reply. */
-export function http(request: m.HTTPRequest): m.HTTPReply | null {
-  const reply = new m.HTTPReply();
-  return ask(Op.HTTP_SEND, request, reply) ? reply : null;
-}
-
 /** The whole of one text, JSON or blob cell; null is an error. */
 export function cell(handle: u64, row: u64, column: u64): Uint8Array | null {
   let whole = new Uint8Array(0);

@@ -1,6 +1,42 @@
-// As much JSON as a store needs: strings of an object that somebody else wrote.
+// As much JSON as a plugin needs: what somebody else wrote, and texts to write.
 
 const MAX_DEPTH = 128;
+
+/** A JSON value that was read. */
+export class Json {
+  /** Of a string what it says; of numbers, booleans and null what was written. */
+  text: string = "";
+  isString: bool = false;
+  /** Values of an array, or of an object. */
+  items: Json[] = [];
+  /** Keys of an object, one of each of items. */
+  keys: string[] = [];
+
+  /** Reads a document; null is no JSON. */
+  static parse(bytes: Uint8Array): Json | null {
+    const p = new Parser(bytes), value = p.tree(0);
+    p.space();
+    return p.at == bytes.length ? value : null;
+  }
+
+  /** What is under a key of an object; of a key that comes twice the last counts. */
+  get(key: string): Json | null {
+    for (let i = this.keys.length - 1; i >= 0; i--) {
+      if (this.keys[i] == key) return this.items[i];
+    }
+    return null;
+  }
+
+  /** Whether it is a number without a fraction. */
+  get isInteger(): bool {
+    if (this.isString || this.text.length == 0 || this.text == "-") return false;
+    for (let i = this.text.startsWith("-") ? 1 : 0; i < this.text.length; i++) {
+      const c = this.text.charCodeAt(i);
+      if (c < 0x30 || c > 0x39) return false;
+    }
+    return true;
+  }
+}
 
 /** The string under a key of a JSON object; null when there is no object, no such key or no string. */
 export function stringField(json: Uint8Array, key: string): string | null {
@@ -46,6 +82,35 @@ class Parser {
       if (mine) this.found = isText ? this.text : null;
       if (!this.eat(0x2c)) return this.eat(0x7d);
     }
+  }
+
+  /** Reads a value; null is none. */
+  tree(depth: i32): Json | null {
+    if (depth == MAX_DEPTH) return null;
+    this.space();
+    const value = new Json(), first = this.byte;
+    if (first == 0x7b || first == 0x5b) {
+      const last = first + 2; // } or ]
+      this.at++;
+      if (this.eat(last)) return value;
+      do {
+        if (first == 0x7b) {
+          this.space();
+          if (!this.string()) return null;
+          value.keys.push(this.text);
+          if (!this.eat(0x3a)) return null;
+        }
+        const item = this.tree(depth + 1);
+        if (item === null) return null;
+        value.items.push(item);
+      } while (this.eat(0x2c));
+      return this.eat(last) ? value : null;
+    }
+    const start = this.at;
+    if (!this.value(depth)) return null;
+    value.isString = first == 0x22;
+    value.text = value.isString ? this.text : String.UTF8.decodeUnsafe(this.source.dataStart + start, this.at - start);
+    return value;
   }
 
   private value(depth: i32): bool {
