@@ -21,5 +21,5 @@ if grep -q '^// libc$' "$source"; then
 fi
 # shellcheck disable=SC2086 # the target is several words
 "$found" $target -std=c11 -O2 -mbulk-memory -Wall -Wextra -Werror -Wno-unused-parameter -Wl,--strip-all -I "$root/sdk/c" \
-	-o "$out" "$root/sdk/c/alineo.c" "$root/sdk/c/alineo_codec.c" "$root/sdk/c/alineo_json.c" "$root/sdk/c/alineo_messages.c" \
+	-o "$out" "$root"/sdk/c/alineo*.c \
 	"$(dirname "$source")"/*.c

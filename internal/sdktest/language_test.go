@@ -28,7 +28,7 @@ type language struct {
 func languages() []language {
 	return []language{
 		{"rust", "sdk-rust.sh", "sdk/rust/vectors/lib.rs", "examples/ledger-memory-rust/src/lib.rs", "internal/sdktest/testdata/brokers/rust/lib.rs"},
-		{"c", "sdk-c.sh", "sdk/c/vectors/vectors.c", "examples/ledger-jsonl-c/main.c", ""},
+		{"c", "sdk-c.sh", "sdk/c/vectors/vectors.c", "examples/ledger-jsonl-c/main.c", "internal/sdktest/testdata/brokers/c/main.c"},
 		{"assemblyscript", "sdk-as.sh", "sdk/assemblyscript/vectors/vectors.ts", "", "internal/sdktest/testdata/brokers/assemblyscript/plugin.ts"},
 		{"zig", "sdk-zig.sh", "sdk/zig/vectors/vectors.zig", "", "examples/broker-static-zig/broker.zig"},
 	}

@@ -11,6 +11,7 @@ IMPORT("alineo_v1", "call") uint64_t host_call(uint32_t op, const void *ptr, siz
 IMPORT("alineo_v1", "take") void host_take(void *ptr);
 IMPORT("alineo_v1", "log") void host_log(uint32_t level, const void *ptr, size_t size);
 IMPORT("wasi_snapshot_preview1", "clock_time_get") uint32_t host_clock(uint32_t clock, uint64_t precision, uint64_t *nanoseconds);
+IMPORT("wasi_snapshot_preview1", "poll_oneoff") uint32_t host_poll(const uint64_t *subscriptions, uint64_t *events, size_t count, uint32_t *happened);
 
 /* --- memory: blocks of pages, which every call uses again from the first one on --- */
 
@@ -182,6 +183,13 @@ int64_t alineo_now(void) {
     uint64_t nanoseconds = 0;
     host_clock(0, 1000000, &nanoseconds);
     return (int64_t)(nanoseconds / 1000000);
+}
+
+void alineo_sleep(uint64_t milliseconds) {
+    /* User data, the kind (a clock), which clock (the monotonic one), for how long, precision, and no flags. */
+    uint64_t subscription[6] = {0, 0, 1, milliseconds * 1000000, 0, 0}, event[4];
+    uint32_t happened;
+    host_poll(subscription, event, 1, &happened);
 }
 
 alineo_error *alineo_ask(uint32_t op, const alineo_type *request_type, const void *request, const alineo_type *reply_type, void *reply) {

@@ -113,8 +113,38 @@ alineo_writer alineo_table_begin(size_t columns);
 void alineo_table_row(alineo_writer *writer, const alineo_value *values);
 alineo_bytes alineo_table_end(alineo_writer *writer);
 
+/* --- JSON --------------------------------------------------------------------------------------------- */
+
 /* The string under a key of a JSON object that somebody else wrote; false when there is none. */
 bool alineo_json_string(alineo_bytes json, const char *key, alineo_str *out);
+
+/* Kinds of JSON values; NONE is what is not there. */
+enum {
+    ALINEO_JSON_NONE = 0,
+    ALINEO_JSON_WORD = 1, /* a number, true, false or null */
+    ALINEO_JSON_STRING = 2,
+    ALINEO_JSON_ARRAY = 3,
+    ALINEO_JSON_OBJECT = 4,
+};
+
+/* A JSON value that was read: text is what a string says, or a word as it was written; items are the values of an
+ * array or object, and keys what an object has them under. */
+typedef struct alineo_json {
+    uint8_t kind;
+    alineo_str text;
+    struct alineo_json *items;
+    alineo_str *keys;
+    size_t count;
+} alineo_json;
+
+/* Reads a document; false when it is no JSON. */
+bool alineo_json_parse(alineo_bytes json, alineo_json *out);
+/* What is under a key of an object, or a value of kind NONE; never NULL. */
+const alineo_json *alineo_json_get(const alineo_json *object, const char *key);
+/* A number without a fraction; false when it is none. */
+bool alineo_json_integer(const alineo_json *value, int64_t *out);
+/* A text as JSON writes it, with its quotes. */
+alineo_str alineo_json_quoted(alineo_str text);
 
 /* --- the host ------------------------------------------------------------------------------------------- */
 
@@ -125,6 +155,9 @@ void alineo_log_line(uint32_t level, alineo_str line);
 /* The time, in Unix milliseconds. */
 int64_t alineo_now(void);
 
+/* Waits. What is left of the call's time goes on. */
+void alineo_sleep(uint64_t milliseconds);
+
 /* Asks the host for an operation: alineo_ask(ALINEO_OP_SQL_EXEC, &alineo_sql_exec_type, &request,
  * &alineo_sql_exec_reply_type, &reply). */
 alineo_error *alineo_ask(uint32_t op, const alineo_type *request_type, const void *request, const alineo_type *reply_type, void *reply);
@@ -134,6 +167,27 @@ alineo_error *alineo_sql(const alineo_sql_exec *program, alineo_sql_exec_reply *
 alineo_error *alineo_rows(uint64_t handle, alineo_table *table);
 /* The whole of one text, JSON or blob cell. */
 alineo_error *alineo_cell(uint64_t handle, uint64_t row, uint64_t column, alineo_bytes *out);
+
+/* Sends a request to an address that was granted, or to an endpoint that came with the running call. Any status is a
+ * reply; code UNKNOWN_OUTCOME says that the request may have arrived. */
+alineo_error *alineo_http(const alineo_http_request *request, alineo_http_reply *reply);
+/* A piece of a request as it stands. For a secret: (alineo_http_part){.secret = handle, .encoding =
+ * ALINEO_PART_ENCODING_JSON}. */
+alineo_http_part alineo_http_literal(alineo_str text);
+/* A header without secrets. */
+alineo_http_header alineo_http_text_header(const char *name, alineo_str value);
+/* The first header of a reply with that name, whatever the case of its letters, or no text. */
+alineo_str alineo_http_value(const alineo_http_reply *reply, const char *name);
+
+/* Secrets stay on the host; what the plugin has is a handle, which is good until the running call ends. */
+
+/* A secret that [plugins.NAME.grant] in alineo.toml names, read anew. Its version is another when the value is. */
+alineo_error *alineo_granted_secret(alineo_str name, alineo_secret_reply *reply);
+/* What was kept under a name; code NOT_FOUND when nothing is, or its time is over. */
+alineo_error *alineo_kept_secret(alineo_str name, alineo_secret_reply *reply);
+/* Keeps a secret on the host for so many milliseconds, 0 being for as long as the plugin lives, for all instances of
+ * this plugin. The note comes back with it and is no secret. The handle 0 forgets. */
+alineo_error *alineo_keep_secret(alineo_str name, uint64_t secret, uint64_t ttl_ms, alineo_bytes note);
 
 /* --- the plugin ----------------------------------------------------------------------------------------- */
 

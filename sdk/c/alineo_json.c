@@ -1,4 +1,4 @@
-/* As much JSON as a store needs: strings of an object that somebody else wrote. */
+/* As much JSON as a plugin needs: what somebody else wrote, and texts to write. */
 #include "alineo.h"
 
 #define MAX_DEPTH 128
@@ -163,4 +163,95 @@ bool alineo_json_string(alineo_bytes json, const char *key, alineo_str *out) {
     if (!json.len || !object(&p, 0, key, out, &found)) return false;
     space(&p);
     return found && p.at == p.end;
+}
+
+static bool tree(parser *p, int depth, alineo_json *out) {
+    *out = (alineo_json){0};
+    if (depth == MAX_DEPTH) return false;
+    space(p);
+    if (p->at == p->end) return false;
+    uint8_t first = *p->at;
+    if (first == '"') {
+        out->kind = ALINEO_JSON_STRING;
+        return string(p, &out->text);
+    }
+    if (first != '{' && first != '[') {
+        const uint8_t *start = p->at;
+        out->kind = ALINEO_JSON_WORD;
+        if (!value(p, depth)) return false;
+        out->text = (alineo_str){(const char *)start, (size_t)(p->at - start)};
+        return true;
+    }
+    uint8_t last = first + 2; /* } or ] */
+    size_t capacity = 0;
+    out->kind = first == '{' ? ALINEO_JSON_OBJECT : ALINEO_JSON_ARRAY;
+    p->at++;
+    if (eat(p, last)) return true;
+    do {
+        if (out->count == capacity) {
+            capacity = capacity * 2 + 4;
+            alineo_json *items = alineo_alloc(capacity * sizeof *items);
+            alineo_str *keys = alineo_alloc(capacity * sizeof *keys);
+            if (out->count) {
+                __builtin_memcpy(items, out->items, out->count * sizeof *items);
+                __builtin_memcpy(keys, out->keys, out->count * sizeof *keys);
+            }
+            out->items = items;
+            out->keys = keys;
+        }
+        if (first == '{') {
+            space(p);
+            if (!string(p, &out->keys[out->count]) || !eat(p, ':')) return false;
+        }
+        if (!tree(p, depth + 1, &out->items[out->count++])) return false;
+    } while (eat(p, ','));
+    return eat(p, last);
+}
+
+bool alineo_json_parse(alineo_bytes json, alineo_json *out) {
+    parser p = {json.ptr, json.ptr + json.len};
+    *out = (alineo_json){0};
+    if (!json.len || !tree(&p, 0, out)) return false;
+    space(&p);
+    return p.at == p.end;
+}
+
+const alineo_json *alineo_json_get(const alineo_json *object, const char *key) {
+    static const alineo_json none = {0};
+    if (object->kind != ALINEO_JSON_OBJECT) return &none;
+    for (size_t i = object->count; i > 0; i--) { /* of a key that comes twice the last counts */
+        if (alineo_str_eq(object->keys[i - 1], alineo_text(key))) return &object->items[i - 1];
+    }
+    return &none;
+}
+
+bool alineo_json_integer(const alineo_json *value, int64_t *out) {
+    const char *p = value->text.ptr, *end = p + value->text.len;
+    bool negative = p < end && *p == '-';
+    uint64_t n = 0;
+    if (negative) p++;
+    if (value->kind != ALINEO_JSON_WORD || p == end || end - p > 18) return false;
+    for (; p < end; p++) {
+        if (*p < '0' || *p > '9') return false;
+        n = n * 10 + (uint64_t)(*p - '0');
+    }
+    *out = negative ? -(int64_t)n : (int64_t)n;
+    return true;
+}
+
+alineo_str alineo_json_quoted(alineo_str text) {
+    static const char digits[] = "0123456789abcdef";
+    char *begin = alineo_alloc(text.len * 6 + 2), *out = begin;
+    *out++ = '"';
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '"' || c == '\\') {
+            *out++ = '\\';
+        } else if ((uint8_t)c < 0x20) {
+            *out++ = '\\', *out++ = 'u', *out++ = '0', *out++ = '0', *out++ = digits[c >> 4], c = digits[c & 15];
+        }
+        *out++ = c;
+    }
+    *out++ = '"';
+    return (alineo_str){begin, (size_t)(out - begin)};
 }
