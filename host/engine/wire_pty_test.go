@@ -138,7 +138,7 @@ func TestWireTerminalSignal(t *testing.T) {
 	if err := pty.Signal(opensandbox.SignalTerminate); err != nil {
 		t.Fatal(err)
 	}
-	if _, exit := shows(t, pty, ""); exit == nil || *exit != -1 {
+	if _, exit := shows(t, pty, ""); exit == nil || *exit != 128+15 {
 		t.Errorf("got exit %v", exit)
 	}
 }

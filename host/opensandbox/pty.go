@@ -3,8 +3,11 @@ package opensandbox
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"path"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -15,11 +18,11 @@ type PTYRequest struct {
 	Cwd string // is made when it is missing; empty is execd's own
 	// Command is what runs in the session; empty is an interactive bash. It runs once: the server
 	// would run it again for everybody who connects after it ended, and it then exits with
-	// PTYRepeated instead.
+	// PTYRepeated instead. When a signal ends it, its exit code is 128 and the signal's number.
 	Command string
 	// Mark is the path of a folder that is made in the sandbox when the command begins, by which it is
-	// known that it has. It must be another one for each session, and may be removed when the session
-	// is deleted. Empty: one in /tmp, which stays.
+	// known that it has, and which then has its exit code, see [Execd.PTYExitCode]. It must be another one
+	// for each session, and may be removed when the session is deleted. Empty: one in /tmp, which stays.
 	Mark string
 }
 
@@ -30,12 +33,12 @@ const PTYRepeated = 254
 // it. It is sent once.
 func (e *Execd) CreatePTY(ctx context.Context, req PTYRequest) (string, error) {
 	command := req.Command
-	if len(command) > MaxInlineCommand {
-		return "", fmt.Errorf("create pty %q: %w: a command of %d bytes, and %d fit; upload it as a file and run that",
-			e.sandboxID, ErrInvalid, len(command), MaxInlineCommand)
-	}
 	if command != "" {
 		command = runOnce(command, req.Mark)
+	}
+	if len(command) > MaxInlineCommand {
+		return "", fmt.Errorf("create pty %q: %w: a command of %d bytes is too long; upload it as a file and run that",
+			e.sandboxID, ErrInvalid, len(req.Command))
 	}
 	return e.createIn(ctx, "create pty", "/pty", struct {
 		Cwd     string `json:"cwd,omitempty"`
@@ -44,13 +47,45 @@ func (e *Execd) CreatePTY(ctx context.Context, req PTYRequest) (string, error) {
 }
 
 // runOnce puts a guard before a command: a folder that only the first one can make. Where folders
-// can't be made at all, the command runs without.
+// can't be made at all, the command runs without. Behind it comes the keeping of its exit code, which
+// servers tell only to whoever is connected. The command has a shell of its own for that, so that it can
+// replace it; the other one says nothing about its end, and bears with signals, which are for both.
 func runOnce(command, mark string) string {
 	if mark == "" {
 		mark = "/tmp/.alineo-pty-" + uuid.NewString()
 	}
-	mark = "'" + strings.ReplaceAll(mark, "'", `'\''`) + "'"
-	return fmt.Sprintf("mkdir %[1]s 2>/dev/null || { [ -d %[1]s ] && exit %[2]d; }\n%[3]s", mark, PTYRepeated, command)
+	return fmt.Sprintf(`mkdir %[1]s 2>/dev/null || { [ -d %[1]s ] && exit %[2]d; }
+trap : HUP INT QUIT TERM
+{ "${BASH:-/bin/sh}" ${BASH:+--norc --noprofile} -c %[3]s 2>&3 3>&-; } 3>&2 2>/dev/null
+set -- $?
+echo $1 2>/dev/null >%[1]s/%[4]s
+exit $1`, shellQuote(mark), PTYRepeated, shellQuote(command), exitCodeFile)
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// exitCodeFile is in a session's Mark.
+const exitCodeFile = "code"
+
+// PTYExitCode returns how the command of a session with this Mark ended; a signal is 128 and its number.
+// It is ErrNotFound while the command runs, and when that can't be known: the session was ended from
+// outside, or with everything that the shell was waiting for.
+func (e *Execd) PTYExitCode(ctx context.Context, mark string) (int, error) {
+	const op, enough = "get exit code of pty", 16
+	file, err := e.Download(ctx, path.Join(mark, exitCodeFile))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, enough))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", op, err)
+	}
+	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || code < 0 {
+		return 0, fmt.Errorf("%s: %w: %q is none", op, ErrNotFound, text)
+	}
+	return code, nil
 }
 
 // PTYStatus is what a server says about a session.

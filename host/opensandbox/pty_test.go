@@ -437,7 +437,7 @@ func TestPTYCommandRunsOnce(t *testing.T) {
 			t.Errorf("run %d: %q, %v", try, out, err)
 		}
 	}
-	if err := os.Remove(mark); err != nil {
-		t.Errorf("no mark: %v", err)
+	if code, err := os.ReadFile(filepath.Join(mark, "code")); err != nil || string(code) != "3\n" {
+		t.Errorf("the exit code is kept as %q, %v", code, err)
 	}
 }
