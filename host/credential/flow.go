@@ -10,7 +10,8 @@ import "bytes"
 type Flow[T any] struct {
 	r    *Redactor
 	held []heldPiece[T]
-	// behind are the last bytes of what came out, too few to be held back, in which a value may begin.
+	// behind are the last bytes of what came out, in which a value may begin: too few to be held back, or
+	// what came before.
 	behind []byte
 	// done is how many bytes of what is held belong to a value that Redacted stands for already.
 	done int
@@ -45,6 +46,22 @@ func (f *Flow[T]) Push(item T, text []byte, ready func(item T, text []byte, chan
 	now = covered(text, found, start)
 	f.release(found, open, ready)
 	return now, len(f.held) > 0
+}
+
+// Precede takes text that came before all pieces, and came out in whatever way: a value that begins in
+// it ends in them.
+func (f *Flow[T]) Precede(text []byte) { f.behind = append(f.behind, flat(text)...) }
+
+// Drop forgets what is held back, because it will come again in another flow. It returns the first of
+// its items, if there are any.
+func (f *Flow[T]) Drop() (first T, ok bool) {
+	if len(f.held) == 0 {
+		return first, false
+	}
+	first = f.held[0].item
+	clear(f.held)
+	f.held, f.done = f.held[:0], 0
+	return first, true
 }
 
 // Flush hands on what is held back: no more text comes.
@@ -107,7 +124,7 @@ func (f *Flow[T]) release(found []span, open int, ready func(item T, text []byte
 			f.done = s.end - at
 		}
 	}
-	f.behind = append(f.behind[:0], f.all[max(0, at-head+1):at]...)
+	f.behind = append(f.behind[:0], f.all[max(0, min(at-head+1, open)):at]...)
 }
 
 // covered is cover, which is spared where nothing is to be covered.

@@ -206,8 +206,17 @@ func TestFlow(t *testing.T) {
 			out.Write(text)
 		}
 		all := pieces(rng, text.String())
-		for i, piece := range all {
-			f.Push(i, []byte(piece), take)
+		for i := 0; i < len(all); i++ {
+			f.Push(i, []byte(all[i]), take)
+			if seed%2 == 0 || rng.IntN(3) > 0 {
+				continue
+			}
+			// Somebody else goes on, who gets again what was held back.
+			if first, ok := f.Drop(); ok {
+				i = first - 1
+			}
+			f = credential.NewFlow[int](r)
+			f.Precede([]byte(strings.Join(all[:i+1], "")))
 		}
 		f.Flush(take)
 		if next != len(all) {
