@@ -33,22 +33,22 @@ func runJob(ctx context.Context, x *Exec) (ending, error) {
 		return ending{}, err
 	}
 	_ = job.Close() // always nil; it was only started
-	end, err := followFrom(ctx, x, job.ID(), opensandbox.Position{})
+	end, err := followFrom(ctx, x, job.ID(), trail{})
 	if end.detached == nil {
 		clean() // else the shell may still be reading it
 	}
 	return end, err
 }
 
-// followFrom follows a background command from a position of its output on.
-func followFrom(ctx context.Context, x *Exec, id string, from opensandbox.Position) (ending, error) {
+// followFrom follows a background command from where a trail of its output ends.
+func followFrom(ctx context.Context, x *Exec, id string, from trail) (ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// The job's context bounds its reading, which goes on while it is interrupted.
 	reading, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	sent := time.Now()
-	job := x.h.execd.Follow(reading, id, from)
+	job := x.h.execd.Follow(reading, id, from.start())
 	defer func() { _ = job.Close() }() // always nil
 	close(x.begun)
 	defer context.AfterFunc(ctx, func() {
@@ -64,30 +64,45 @@ func followFrom(ctx context.Context, x *Exec, id string, from opensandbox.Positi
 		}
 	})()
 	pipe := x.newPipeline(ctx, cancel)
-	end := x.followJob(ctx, job, pipe, sent)
+	end := x.followJob(ctx, job, pipe, sent, from)
 	if err := pipe.close(); err != nil {
 		return ending{}, err
 	}
 	return end, nil
 }
 
-func (x *Exec) followJob(ctx context.Context, job *opensandbox.Job, pipe *pipeline, sent time.Time) ending {
+func (x *Exec) followJob(ctx context.Context, job *opensandbox.Job, pipe *pipeline, sent time.Time, from trail) ending {
 	const buffer = 64 << 10
 	lines := bufio.NewReaderSize(job, buffer)
 	var line []byte
-	at := job.Position() // behind the last line that was taken
+	at, known := from.at, from.known() // behind the last line that was taken
+	for known > 0 {
+		n := min(known, buffer)
+		piece, err := lines.Peek(int(n))
+		if len(piece) == 0 && err != nil {
+			break // it is said again below
+		}
+		_, _ = lines.Discard(len(piece)) // they are there
+		pipe.precede(piece)
+		known -= int64(len(piece))
+	}
 	for {
 		piece, err := lines.ReadSlice('\n')
 		if err != nil && detaching(ctx) {
-			return ending{detached: &detachedPayload{CommandID: job.ID(), At: &at}}
+			if back, ok := pipe.withdraw(); ok {
+				from = back.job
+			}
+			return ending{detached: from.payload(job.ID())}
 		}
 		line = append(line, piece...)
 		if len(line) > 0 && (!errors.Is(err, bufio.ErrBufferFull) || len(line) >= maxJobLine) {
+			pipe.place.job = from
 			pipe.line(string(line))
 			// What is read and not taken lies behind another place that the server knows, maybe.
 			if at.Skip += int64(len(line)); lines.Buffered() == 0 {
 				at = job.Position()
 			}
+			from.advance(at, int64(len(line)))
 			line = line[:0]
 		}
 		if errors.Is(err, io.EOF) && !errors.Is(err, ErrStreamLost) {

@@ -24,7 +24,10 @@ type detachedPayload struct {
 	Seq int64 `json:"seq"`
 	// A background command.
 	CommandID string                `json:"commandId,omitempty"`
-	At        *opensandbox.Position `json:"position,omitempty"`
+	At        *opensandbox.Position `json:"position,omitempty"` // behind what is recorded
+	// Before is a position from which on Known bytes are recorded: the beginning of a value may be in them.
+	Before *opensandbox.Position `json:"before,omitempty"`
+	Known  int64                 `json:"known,omitempty"`
 	// A program on a terminal.
 	PTY    string `json:"ptyId,omitempty"`
 	Offset int64  `json:"offset,omitempty"` // bytes of output that are recorded
@@ -134,7 +137,7 @@ func noteDetached(open map[int64]*Detached, e *store.Entry) {
 			return
 		}
 		var where detachedPayload
-		if json.Unmarshal(e.Payload, &where) != nil || where.CommandID == "" && where.PTY == "" || where.Offset < 0 {
+		if json.Unmarshal(e.Payload, &where) != nil || where.CommandID == "" && where.PTY == "" || where.Offset < 0 || where.Known < 0 {
 			return
 		}
 		d.where, d.DetachedAt = where, time.UnixMilli(e.TS)
@@ -146,8 +149,8 @@ func noteDetached(open map[int64]*Detached, e *store.Entry) {
 // DetachedStatus is what a sandbox says about an exec that was left running.
 type DetachedStatus struct {
 	Running bool
-	// ExitCode is what it ended with; nil while it runs, and where the sandbox does not know, as with
-	// programs on a terminal.
+	// ExitCode is what it ended with; nil while it runs, and where the sandbox does not know, as with a
+	// program on a terminal that was ended from outside.
 	ExitCode *int
 }
 
@@ -163,7 +166,16 @@ func (h *Handle) DetachedStatus(ctx context.Context, of Detached) (DetachedStatu
 		if err != nil {
 			return DetachedStatus{}, h.fail(op, err)
 		}
-		return DetachedStatus{Running: status.Running}, nil
+		found := DetachedStatus{Running: status.Running}
+		if !status.Running && of.where.Mark != "" {
+			code, err := h.execd.PTYExitCode(ctx, of.where.Mark)
+			if err == nil {
+				found.ExitCode = &code
+			} else if !errors.Is(err, opensandbox.ErrNotFound) {
+				return found, h.fail(op, err)
+			}
+		}
+		return found, nil
 	}
 	status, err := h.execd.Status(ctx, of.where.CommandID)
 	if err != nil {
@@ -191,18 +203,14 @@ func (h *Handle) Attach(ctx context.Context, seq int64, opts AttachOptions) (*Ex
 	return h.rejoin(ctx, d, ExecOptions{Background: true, Strict: opts.Strict, Events: opts.Events, ResultBytes: opts.ResultBytes},
 		func(x *Exec) {
 			x.work.stream = func(ctx context.Context, x *Exec) (ending, error) {
-				at := opensandbox.Position{}
-				if d.where.At != nil {
-					at = *d.where.At
-				}
-				return followFrom(ctx, x, d.where.CommandID, at)
+				return followFrom(ctx, x, d.where.CommandID, d.where.trail(x.h.c.redacts()))
 			}
 		})
 }
 
 // AttachTerminal is Attach for a program on a terminal. Of the options, those about the command count for
-// nothing. Output that the sandbox did not keep is missing, and the Result says so. A program that has
-// ended meanwhile is ErrStreamLost: the sandbox tells its exit code only to whoever is attached.
+// nothing. Output that the sandbox did not keep is missing, and the Result says so. A program that was
+// ended from outside meanwhile is ErrStreamLost: the sandbox tells that only to whoever is attached.
 func (h *Handle) AttachTerminal(ctx context.Context, seq int64, opts TerminalOptions) (*Terminal, error) {
 	if err := opts.check(); err != nil {
 		return nil, h.fail(opAttach, err)

@@ -143,12 +143,13 @@ func TestDetachTerminal(t *testing.T) {
 	r.wantEvents(h, "sandbox.created exec.started:1 exec.detached:1 exec.completed:1 exec.started:2 exec.completed:2")
 }
 
-// A terminal that ended while nobody was attached has no exit code, and its command does not run again.
+// A terminal that ended while nobody was attached has the exit code and what it printed last, and its
+// command does not run again. One that was ended from outside has none.
 func TestDetachedTerminalEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.create(sandbox.CreateOptions{})
-	terminal := r.interactive(h, "echo run >>/tmp/runs; echo up; until [ -e /tmp/end ]; do sleep 0.05; done", sandbox.TerminalOptions{})
+	terminal := r.interactive(h, "echo run >>/tmp/runs; echo up; until [ -e /tmp/end ]; do sleep 0.05; done; echo last; exec sh -c 'exit 7'", sandbox.TerminalOptions{})
 	readUntil(t, terminal.Stdout(), "up")
 	must(t, terminal.Detach(t.Context()))
 	list, err := h.Detached(t.Context())
@@ -160,9 +161,28 @@ func TestDetachedTerminalEnds(t *testing.T) {
 	eventually(t, "the program's end", func() bool {
 		status, err := h.DetachedStatus(t.Context(), list[0])
 		must(t, err)
-		return !status.Running
+		return !status.Running && *status.ExitCode == 7
 	})
 	again, err := h.AttachTerminal(t.Context(), 1, sandbox.TerminalOptions{})
+	must(t, err)
+	if result, err := again.Wait(); err != nil || result.ExitCode != 7 || result.Stdout != "last\r\n" || result.Truncated {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if _, stdout := transcript(t, r, h); stdout != "up\r\nlast\r\n" {
+		t.Errorf("recorded %q", stdout)
+	}
+	killed := r.interactive(h, "echo $PPID >/tmp/pid; echo up; sleep 100", sandbox.TerminalOptions{})
+	readUntil(t, killed.Stdout(), "up")
+	must(t, killed.Detach(t.Context()))
+	r.run(h, "kill -KILL $(cat /tmp/pid)")
+	list, err = h.Detached(t.Context())
+	must(t, err)
+	eventually(t, "the other program's end", func() bool {
+		status, err := h.DetachedStatus(t.Context(), list[0])
+		must(t, err)
+		return !status.Running && status.ExitCode == nil
+	})
+	again, err = h.AttachTerminal(t.Context(), killed.Seq(), sandbox.TerminalOptions{})
 	must(t, err)
 	if result, err := again.Wait(); result != nil || !errors.Is(err, sandbox.ErrStreamLost) {
 		t.Errorf("got %+v, %v", result, err)

@@ -32,7 +32,7 @@ type Result struct {
 	Seq       int64
 	Stdout    string // lines, each with its end; whether the last one had one can't be known
 	Stderr    string
-	ExitCode  int    // -1 when a signal or the timeout ended it
+	ExitCode  int    // -1 when a signal or the timeout ended it; on a terminal 128 and the signal's number
 	Signal    string // such as "killed"; empty when it exited by itself
 	TimedOut  bool
 	Canceled  bool // the context ended, or the handle was closed, before the command

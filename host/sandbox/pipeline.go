@@ -31,6 +31,7 @@ type pipeline struct {
 	done    sync.WaitGroup
 
 	flows pieces // when there is something to redact
+	place place  // where the next text begins, of what can be detached
 
 	mu  sync.Mutex
 	err error // the ledger's
@@ -95,7 +96,7 @@ func (p *pipeline) text(kind, recorded string, text []byte) {
 		return
 	}
 	if p.redacts() {
-		p.cleanPiece(&piece{kind: kind, text: []byte(recorded)})
+		p.cleanPiece(&piece{kind: kind, text: []byte(recorded), place: p.place})
 		return
 	}
 	payload, err := textPayload(p.x.seq, kind, recorded)

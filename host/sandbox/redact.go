@@ -18,6 +18,7 @@ type piece struct {
 	raw   []byte // the frame, nil when it came in another form
 	text  []byte // as it came
 	shown bool   // its reader has it already
+	place place  // where it begins, of what can be detached
 }
 
 // pieces are the flows of one exec's output. Values are not looked for across its two streams, and
@@ -26,9 +27,11 @@ type pieces struct{ stdout, stderr *credential.Flow[*piece] }
 
 // redacts reports whether values have to be taken out of what comes.
 func (p *pipeline) redacts() bool {
-	w := p.x.h.c.opts.Ledger
-	return w.Redacts() && (w.Redactor().Active() || p.flows.stdout != nil && !p.flows.stdout.Idle() || p.flows.stderr != nil && !p.flows.stderr.Idle())
+	return p.x.h.c.redacts() || p.x.h.c.opts.Ledger.Redacts() && (p.flows.stdout != nil && !p.flows.stdout.Idle() || p.flows.stderr != nil && !p.flows.stderr.Idle())
 }
+
+// redacts reports whether there are values that may not be recorded.
+func (c *Client) redacts() bool { return c.opts.Ledger.Redacts() && c.redactor().Active() }
 
 // flow returns the flow of a stream.
 func (p *pipeline) flow(kind string) *credential.Flow[*piece] {

@@ -39,8 +39,9 @@ type Terminal struct {
 	resume *ledger.Exec  // what was typed before, when it goes on where a checkpoint was
 	ready  chan struct{} // closed when the caller's input may go out
 
-	mark  string // the folder in the sandbox that says that the command has begun
+	mark  string // the folder in the sandbox that says that the command has begun, and how it ended
 	since int64  // bytes of output that are known already
+	over  *int   // the exit code of a program that ended while nobody was connected
 
 	writing sync.Mutex // orders input
 	input   wholeRunes
@@ -117,7 +118,7 @@ const betweenInputs = 50 * time.Millisecond
 func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	id, how := t.opts.TakeOver, opensandbox.PTYAttach{TakeOver: true, Since: t.since}
+	id, how := t.opts.TakeOver, opensandbox.PTYAttach{TakeOver: true, Since: t.replayFrom()}
 	if id == "" {
 		how = opensandbox.PTYAttach{Start: true}
 		t.mark = "/tmp/.alineo-pty-" + uuid.NewString()
@@ -146,15 +147,17 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 		time.AfterFunc(execGrace, func() { disconnect(context.Cause(ctx)) })
 		t.remove(connected, id)
 	})()
-	pty, err := x.h.execd.AttachPTY(connected, id, how)
-	if errors.Is(err, opensandbox.ErrPTYEnded) {
-		err = fmt.Errorf("%w: %w", ErrStreamLost, err)
-	}
-	if err != nil {
+	pty, err := t.connect(connected, id, how)
+	switch {
+	case t.over != nil && err != nil:
+		t.stdout.miss()
+		return ending{known: true, exitCode: *t.over}, nil
+	case errors.Is(err, opensandbox.ErrPTYEnded):
+		return ending{}, fmt.Errorf("%w: %w", ErrStreamLost, err)
+	case err != nil:
 		return ending{}, err
 	}
 	t.use(id, pty)
-	close(x.begun)
 	pipe := x.newPipeline(ctx, cancel)
 	if t.resume != nil {
 		x.stdout.write([]byte(t.resume.Stdout))
@@ -242,12 +245,19 @@ func (t *Terminal) follow(ctx, connected context.Context, pipe *pipeline) ending
 	defer typing.Wait()
 	defer begin()
 	typing.Go(func() { t.typeAgain(ctx, began) })
+	first := sync.OnceFunc(func() { close(t.begun) }) // before that, who comes next might be overtaken
 	for {
 		event, err := t.pty.Next()
+		if err == nil {
+			first()
+		}
 		if err != nil && detaching(ctx) {
-			// The beginning of a character that is not recorded comes again.
-			at := t.pty.Offset() - int64(len(output.part))
+			// The beginning of a character that is not recorded comes again, and so does that of a value.
+			at := max(t.since, t.pty.Offset()-int64(len(output.part)))
 			output.part = nil
+			if back, ok := pipe.withdraw(); ok {
+				at = back.offset
+			}
 			return ending{detached: &detachedPayload{PTY: t.id, Offset: at, Mark: t.mark}}
 		}
 		if err != nil {
@@ -256,12 +266,14 @@ func (t *Terminal) follow(ctx, connected context.Context, pipe *pipeline) ending
 			}
 			continue
 		}
-		if event.Lost > 0 {
+		if event.Lost > 0 && (event.Kind != opensandbox.PTYReplay || event.Offset > t.since) {
 			t.stdout.miss()
 		}
 		switch event.Kind { //nolint:exhaustive // the others say nothing here
 		case opensandbox.PTYOutput, opensandbox.PTYStderr, opensandbox.PTYReplay:
-			pipe.screen(output.add(event.Data))
+			if data := t.fresh(&event, pipe, len(output.part)); len(data) > 0 {
+				pipe.screen(output.add(data))
+			}
 			begin()
 		case opensandbox.PTYConnected:
 			if t.resume == nil {
@@ -271,10 +283,31 @@ func (t *Terminal) follow(ctx, connected context.Context, pipe *pipeline) ending
 			t.h.log.Warn("the terminal could not do what was asked", "seq", t.seq, "err", event.Problem)
 		case opensandbox.PTYExit:
 			end := ending{known: true, exitCode: event.ExitCode}
+			if t.over != nil {
+				end.exitCode = *t.over
+			}
 			end.blame(ctx)
 			return end
 		}
 	}
+}
+
+// connect connects with the session. When its program has ended meanwhile, t.over says how, and what
+// there is to be read is what it printed: what runs a session again is kept from running the command.
+func (t *Terminal) connect(ctx context.Context, id string, how opensandbox.PTYAttach) (*opensandbox.PTY, error) {
+	pty, err := t.h.execd.AttachPTY(ctx, id, how)
+	if !errors.Is(err, opensandbox.ErrPTYEnded) || t.mark == "" {
+		return pty, err
+	}
+	code, codeErr := t.h.execd.PTYExitCode(ctx, t.mark)
+	if codeErr != nil {
+		if !errors.Is(codeErr, opensandbox.ErrNotFound) {
+			t.h.log.Debug("how a terminal's program ended can't be asked", "seq", t.seq, "err", codeErr)
+		}
+		return nil, err
+	}
+	t.over, how.Start = &code, true
+	return t.h.execd.AttachPTY(ctx, id, how)
 }
 
 // reconnect makes a new connection after one was lost. It reports that there is none to be made.
@@ -288,16 +321,19 @@ func (t *Terminal) reconnect(ctx, connected context.Context, lost error) (ending
 	const patience = 30 * time.Second
 	err := poll(connected, patience, maxExecdWait, late, func() (bool, error) {
 		var err error
-		pty, err = t.h.execd.AttachPTY(connected, id, opensandbox.PTYAttach{Since: since, TakeOver: true})
+		pty, err = t.connect(connected, id, opensandbox.PTYAttach{Since: since, TakeOver: true})
 		if errors.Is(err, opensandbox.ErrPTYEnded) || errors.Is(err, opensandbox.ErrNotFound) {
 			return false, err
 		}
 		return err == nil, nil
 	})
-	if err != nil {
-		if !errors.Is(err, ErrStreamLost) {
-			err = fmt.Errorf("%w: %w", ErrStreamLost, err)
-		}
+	switch {
+	case err != nil && t.over != nil:
+		t.stdout.miss()
+		return ending{known: true, exitCode: *t.over}, true
+	case err != nil && !errors.Is(err, ErrStreamLost):
+		return ending{err: fmt.Errorf("%w: %w", ErrStreamLost, err)}, true
+	case err != nil:
 		return ending{err: err}, true
 	}
 	t.use(id, pty)
