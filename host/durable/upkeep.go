@@ -135,16 +135,36 @@ func (r *Runs) expunge(ctx context.Context, run store.Run) (bool, error) {
 			return false, nil // its record is what names the sandbox's last user
 		}
 	}
+	return r.remove(ctx, run.ID)
+}
+
+// remove deletes the log and the record of a run that has ended.
+func (r *Runs) remove(ctx context.Context, runID string) (bool, error) {
 	if r.stores.Log.Features().Truncate {
-		if err := r.stores.Log.Truncate(ctx, run.ID); err != nil {
-			return false, fmt.Errorf("removing the log of run %q: %w", run.ID, err)
+		if err := r.stores.Log.Truncate(ctx, runID); err != nil {
+			return false, fmt.Errorf("removing the log of run %q: %w", runID, err)
 		}
 	}
-	deleted, err := r.stores.Runs.Delete(ctx, run.ID)
+	deleted, err := r.stores.Runs.Delete(ctx, runID)
 	if err != nil {
-		return false, fmt.Errorf("deleting run %q: %w", run.ID, err)
+		return false, fmt.Errorf("deleting run %q: %w", runID, err)
 	}
 	return deleted, nil
+}
+
+// Delete removes the record and the log of a run that has ended, and returns whether it was there. One that
+// has not ended is store.ErrConflict.
+func (r *Runs) Delete(ctx context.Context, runID string) (bool, error) {
+	run, found, err := r.stores.Runs.Get(ctx, runID)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("deleting run %q: %w", runID, err)
+	case !found:
+		return false, nil
+	case !run.Status.Terminal():
+		return false, fmt.Errorf("deleting run %q: %w: it has not ended", runID, store.ErrConflict)
+	}
+	return r.remove(ctx, runID)
 }
 
 // PrunedJournals is what was done about the journals in one sandbox.

@@ -126,9 +126,9 @@ func (s *Server) patchRun(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, answer)
 }
 
-// deleteRun removes the record of a run that has ended; one that is not there is no error.
+// deleteRun removes the record and the log of a run that has ended; one that is not there is no error.
 func (s *Server) deleteRun(w http.ResponseWriter, r *http.Request) error {
-	if _, err := s.stores.Runs.Delete(r.Context(), r.PathValue("id")); err != nil {
+	if _, err := s.runs.Delete(r.Context(), r.PathValue("id")); err != nil {
 		return err
 	}
 	return empty(w)

@@ -280,6 +280,6 @@ type Runs interface {
 	// it has none. Feature: Secret.
 	Secret(ctx context.Context, id string) (RunSecret, bool, error)
 	// Delete removes a run that has ended, with its secret, and returns whether it was there. One that
-	// has not ended is ErrConflict. Its log stays. Feature: Delete.
+	// has not ended is ErrConflict. Its log stays; but one whose events were truncated may go with it. Feature: Delete.
 	Delete(ctx context.Context, id string) (bool, error)
 }

@@ -11,7 +11,7 @@ func runDialect(place string) runkit.Dialect {
 	return runkit.Dialect{
 		Prefix: place, Now: `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
 		Token: `replace(gen_random_uuid()::text, '-', '')`, Bytes: ` COLLATE "C"`, Integer: "BIGINT", Blob: "BYTEA",
-		Small:  " WITH (fillfactor = 50)",
+		Skip: " FOR UPDATE SKIP LOCKED", Small: " WITH (fillfactor = 50)",
 		Insert: `INSERT INTO {}alineo_host_log_events(run_id, place, ts, kind, data) VALUES ($1, $2::bigint - $3::bigint, {now}, $4, $5)`,
 		InsertMany: `INSERT INTO {}alineo_host_log_events(run_id, place, ts, kind, data)
  SELECT u.run_id, $2::bigint - u.behind, {now}, u.kind, u.data

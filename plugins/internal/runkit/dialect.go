@@ -13,6 +13,7 @@ type Dialect struct {
 	Integer  string // the type of 64-bit integers
 	Blob     string // the type of bytes
 	Rows     string // what follows the definition of a table that is read in the order of its key
+	Skip     string // makes a query pass over rows that others are changing, and lock the rest; empty where none can
 	Small    string // what follows the definition of a table whose rows change all the time
 	// Insert adds the events of a batch, over the columns run, the tail that they end at, behind, kind and
 	// data. InsertMany is its form for arrays, empty where the database has none.
@@ -26,5 +27,5 @@ func (d *Dialect) words() *strings.Replacer {
 		parameter = "?"
 	}
 	return strings.NewReplacer("{}", d.Prefix, "{now}", d.Now, "{token}", d.Token, "{bytes}", d.Bytes,
-		"{integer}", d.Integer, "{blob}", d.Blob, "{rows}", d.Rows, "{small}", d.Small, "$", parameter)
+		"{integer}", d.Integer, "{blob}", d.Blob, "{rows}", d.Rows, "{small}", d.Small, "{skip}", d.Skip, "$", parameter)
 }

@@ -15,6 +15,10 @@ var _ alineo.Locks = (*Locks)(nil)
 // maxLease keeps the end of a lease within what can be counted with, milliseconds.
 const maxLease = 1 << 53
 
+// forgetEvery is how many acquisitions come, on average, for one that removes old rows, of which it removes more
+// than came since.
+const forgetEvery = 16
+
 func lease(ms uint64) abi.SQLParam { return alineo.Int(int64(min(ms, maxLease))) }
 
 // TryAcquire takes a key if it is free.
@@ -38,6 +42,10 @@ func (s *Locks) TryAcquire(req *abi.LockRequest) (*abi.LockReply, error) {
 	}
 	if acquired {
 		reply.Token, reply.Fence = token.String(), uint64(fence.Int)
+		if reply.Fence%forgetEvery == 0 {
+			// The lock is the caller's whatever comes of this, and what stays is tried again soon.
+			_, _ = s.write(alineo.Statement(s.sql().Locks.Forget))
+		}
 	}
 	return reply, nil
 }

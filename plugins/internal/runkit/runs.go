@@ -197,10 +197,11 @@ func (s *Runs) Secret(req *abi.KeyRequest) (*abi.RunSecret, error) {
 	return &abi.RunSecret{Secret: secret.Bytes}, nil
 }
 
-// Delete removes a run that has ended.
+// Delete removes a run that has ended, and its log if that has no events any more.
 func (s *Runs) Delete(req *abi.KeyRequest) (*abi.RunReply, error) {
 	id := alineo.Text(req.Key)
-	done, err := s.write(alineo.Statement(s.sql().Runs.Delete, id), alineo.Keep(s.sql().Runs.Exists, id))
+	done, err := s.write(alineo.Statement(s.sql().Runs.Delete, id), alineo.Keep(s.sql().Runs.Exists, id),
+		alineo.Statement(s.sql().Runs.Forget, id))
 	if err != nil {
 		return nil, err
 	}

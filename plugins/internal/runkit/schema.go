@@ -53,7 +53,7 @@ func Schema(d *Dialect) []string {
   data   {blob}      NOT NULL,
   PRIMARY KEY (run_id, place)
 ){rows}`,
-		// One row a key that was ever locked: the fence goes on where it was.
+		// One row a key that was locked within the last hour: the fence goes on where it was.
 		`CREATE TABLE IF NOT EXISTS {}alineo_host_locks (
   key        TEXT      PRIMARY KEY,
   owner      TEXT      NOT NULL,

@@ -41,6 +41,8 @@ type RunSQL struct {
 	Count                string // sandbox key, run id
 	Secret               string // run id
 	Delete               string // run id
+	// Forget removes what is left of the log of a run that is not there any more and whose events were removed: run id.
+	Forget string
 	// Fence is the condition of a conditional patch, for the run's epoch: ?.
 	Fence string
 	// Ended is the same for a status.
@@ -66,6 +68,7 @@ type LockSQL struct {
 	Look    string // key
 	Renew   string // key, token, milliseconds
 	Release string // key, token
+	Forget  string // removes some rows that nobody has locked for long
 }
 
 const (
@@ -123,8 +126,11 @@ func NewStatements(d Dialect) Statements {
 			Count:  in(`SELECT count(*) FROM {}alineo_host_runs WHERE sandbox_key = $1 AND run_id <> $2 AND NOT ` + isEnded),
 			Secret: in(`SELECT secret FROM {}alineo_host_runs WHERE run_id = $1`),
 			Delete: in(`DELETE FROM {}alineo_host_runs WHERE run_id = $1 AND ` + isEnded),
-			Fence:  ` AND driver_epoch = `,
-			Ended:  ` AND NOT ` + isEnded,
+			Forget: in(`DELETE FROM {}alineo_host_logs WHERE run_id = $1
+ AND NOT EXISTS (SELECT 1 FROM {}alineo_host_runs WHERE run_id = $1)
+ AND NOT EXISTS (SELECT 1 FROM {}alineo_host_log_events WHERE run_id = $1)`),
+			Fence: ` AND driver_epoch = `,
+			Ended: ` AND NOT ` + isEnded,
 		},
 		Log: LogSQL{
 			// A log that is not there yet ends with 0.
@@ -146,16 +152,20 @@ func NewStatements(d Dialect) Statements {
 			More: in(`SELECT count(*) FROM (SELECT 1 FROM {}alineo_host_log_events WHERE run_id = $1 LIMIT 1) AS rest`),
 		},
 		Locks: LockSQL{
+			// The fence of a key that has no row is the clock's, which is above any that it had: a row goes an hour
+			// after it was last used, and nobody locks a key a thousand times a second all that time.
 			Acquire: in(`INSERT INTO {}alineo_host_locks AS l (key, owner, token, fence, expires_at)
- VALUES ($1, $2, {token}, 1, {now} + CAST($3 AS {integer}))
+ VALUES ($1, $2, {token}, {now}, {now} + CAST($3 AS {integer}))
  ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, token = excluded.token, fence = l.fence + 1,
   expires_at = {now} + CAST($3 AS {integer})
- WHERE l.expires_at <= {now}
+ WHERE l.token = '' OR l.expires_at <= {now}
  RETURNING token, fence`),
 			Look: in(`SELECT owner, expires_at - {now}, {now} FROM {}alineo_host_locks WHERE key = $1`),
 			Renew: in(`UPDATE {}alineo_host_locks SET expires_at = {now} + CAST($3 AS {integer})
  WHERE key = $1 AND token = $2 AND expires_at > {now}`),
-			Release: in(`UPDATE {}alineo_host_locks SET token = '', expires_at = 0 WHERE key = $1 AND token = $2 AND expires_at > {now}`),
+			Release: in(`UPDATE {}alineo_host_locks SET token = '', expires_at = {now} WHERE key = $1 AND token = $2 AND expires_at > {now}`),
+			Forget: in(`DELETE FROM {}alineo_host_locks WHERE key IN (
+  SELECT key FROM {}alineo_host_locks WHERE expires_at < {now} - 3600000 LIMIT 100{skip})`),
 		},
 	}
 }

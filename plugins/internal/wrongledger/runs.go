@@ -92,17 +92,18 @@ func changedRuns(sql *runkit.Statements, fault string) bool {
 		log.Dropped += " AND FALSE"
 
 	case "locks/LK-1": // gives it to its holder again
-		locks.Acquire = replaced(locks.Acquire, "WHERE l.expires_at <=", "WHERE l.owner = excluded.owner OR l.expires_at <=")
-	case "locks/LK-2": // does not release it the second time
-		locks.Release = replaced(locks.Release, "expires_at = 0", "expires_at = CASE WHEN fence = 2 AND owner = 'again' THEN expires_at ELSE 0 END")
+		locks.Acquire = replaced(locks.Acquire, "WHERE l.token = ''", "WHERE l.owner = excluded.owner OR l.token = ''")
+	case "locks/LK-2": // says that it did, and keeps it
+		locks.Release = replaced(locks.Release, "token = '', expires_at = ",
+			"token = CASE WHEN owner = 'again' THEN token ELSE '' END, expires_at = CASE WHEN owner = 'again' THEN expires_at ELSE 0 END + 0 * ")
 	case "locks/LK-5": // does not wait for the end of one holder's lease
-		locks.Acquire = replaced(locks.Acquire, "WHERE l.expires_at <= ", "WHERE l.expires_at - CASE WHEN l.owner = 'a' THEN 150 ELSE 0 END <= ")
+		locks.Acquire = replaced(locks.Acquire, "OR l.expires_at <= ", "OR l.expires_at - CASE WHEN l.owner = 'a' THEN 150 ELSE 0 END <= ")
 	case "locks/LK-7": // adds instead of beginning anew
 		locks.Renew = replaced(locks.Renew, "SET expires_at = ", "SET expires_at = CASE WHEN CAST(?3 AS INTEGER) > 60000 THEN expires_at - ("+now+") ELSE 0 END + ")
 	case "locks/LK-10": // does not look at the token
 		locks.Renew = replaced(locks.Renew, "AND token = ?2", "AND ?2 IS NOT NULL")
 	case "locks/fence": // does not grow after a lease that was over
-		locks.Acquire = replaced(locks.Acquire, "fence = l.fence + 1", "fence = l.fence + (l.expires_at = 0)")
+		locks.Acquire = replaced(locks.Acquire, "fence = l.fence + 1", "fence = l.fence + (l.token = '')")
 	default:
 		return false
 	}
