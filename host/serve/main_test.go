@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
 	host.Init() // this binary is also its sandboxes' shims and inits
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
 }

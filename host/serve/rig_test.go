@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,11 +21,12 @@ import (
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/durable"
 	"github.com/alineo-labs/alineo-host/host/serve"
+	"github.com/alineo-labs/alineo-host/internal/pgtest"
 )
 
 const token = "t0ken-of-the-tests"
 
-// rig is a daemon on the real engine and the SQLite plugin, and a client of it.
+// rig is a daemon on the real engine and a bundled plugin, and a client of it.
 type rig struct {
 	t     *testing.T
 	dir   string
@@ -54,8 +56,29 @@ func (l *logText) String() string {
 	return l.text.String()
 }
 
-// start starts a daemon in a new place.
+// onEach runs a test on a daemon over each of the bundled stores.
+func onEach(t *testing.T, token string, test func(*testing.T, *rig)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, start(t, token))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		_, dsn := pgtest.Server(t).Database(t)
+		test(t, startOn(t, token, fmt.Sprintf("[ledger]\nplugin = \"postgres\"\n[plugins.postgres.config]\nurl = %q\n"+
+			"[plugins.postgres.limits]\ndeadline = \"1m\"\nstart_deadline = \"1m\"\n", dsn)))
+	})
+}
+
+// start starts a daemon in a new place, on SQLite.
 func start(t *testing.T, token string) *rig {
+	t.Helper()
+	return startOn(t, token, "[plugins.sqlite.config]\npath = \"ledger.db\"\n[plugins.sqlite.limits]\ndeadline = \"1m\"\n")
+}
+
+// startOn starts a daemon in a new place, on the store that a configuration says.
+func startOn(t *testing.T, token, config string) *rig {
 	t.Helper()
 	engine, err := os.MkdirTemp("", "alineo-serve-*") //nolint:usetesting // below the tests' own, sockets' paths are too long
 	if err != nil {
@@ -63,12 +86,11 @@ func start(t *testing.T, token string) *rig {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(engine) })
 	dir := t.TempDir()
-	config := "[engine]\ndata = \"" + engine + "\"\n[plugins.sqlite.config]\npath = \"ledger.db\"\n[plugins.sqlite.limits]\ndeadline = \"1m\"\n"
+	config = "[engine]\ndata = \"" + engine + "\"\n" + config
 	if err := os.WriteFile(filepath.Join(dir, "alineo.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := startIn(t, dir, token)
-	return r
+	return startIn(t, dir, token)
 }
 
 // startIn starts a daemon in a place that there is.

@@ -13,7 +13,11 @@ import (
 // TestRun starts a run, leaves it, comes back for the rest, emits an event into it and sees its end.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	r := start(t, token)
+	onEach(t, token, testRun)
+}
+
+func testRun(t *testing.T, r *rig) {
+	t.Helper()
 	const command = `echo first; until test -e /tmp/go; do sleep 0.05; done; echo last; exit 3`
 	body := `{"runId":"run/1","threadId":"thread 1","command":"` + command + `","env":{"SECRET":"canary-5f1b"}}`
 	r.want(http.StatusCreated, http.MethodPost, "/v1/runs", body, nil)
@@ -87,7 +91,11 @@ func TestRun(t *testing.T) {
 // TestCancel ends a run, and what is a run of an application's own is left to it.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	r := start(t, "")
+	onEach(t, "", testCancel)
+}
+
+func testCancel(t *testing.T, r *rig) {
+	t.Helper()
 	r.want(http.StatusCreated, http.MethodPost, "/v1/runs", `{"runId":"r","threadId":"t","command":"sleep 1000","reuse":"none"}`, nil)
 	viewer := r.view("r", "")
 	r.want(http.StatusAccepted, http.MethodPost, "/v1/runs/r/cancel", "", nil)
@@ -118,7 +126,11 @@ func TestCancel(t *testing.T) {
 // TestStop stops a daemon while a run goes on and is viewed; the next one has the rest.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	r := start(t, token)
+	onEach(t, token, testStop)
+}
+
+func testStop(t *testing.T, r *rig) {
+	t.Helper()
 	const command = `echo first; until test -e /tmp/go; do sleep 0.05; done; echo last`
 	r.want(http.StatusCreated, http.MethodPost, "/v1/runs", `{"runId":"r","threadId":"t","command":"`+command+`"}`, nil)
 	viewer := r.view("r", "")

@@ -11,7 +11,11 @@ import (
 // TestStores keeps records the way an application does.
 func TestStores(t *testing.T) {
 	t.Parallel()
-	r := start(t, "")
+	onEach(t, "", testStores)
+}
+
+func testStores(t *testing.T, r *rig) {
+	t.Helper()
 	const instance = `{"key":"k/1","provider":"p","providerSandboxId":"s1","latestSnapshotId":"snap","threadId":"t","updatedAt":7}`
 	const bare = `{"key":"k/1","provider":"p","providerSandboxId":"s2","threadId":"t","updatedAt":8}`
 	for _, step := range []struct {
