@@ -203,11 +203,11 @@ func (j *Job) outage(err error) error {
 	if since.IsZero() {
 		*since = time.Now()
 	}
-	if j.execd.c.silence.expected(j.execd.sandboxID) {
-		*since = time.Now()
-	}
 	if time.Since(*since) > patience {
-		return j.lost(err)
+		if !j.execd.c.standsStill(j.ctx, j.execd.sandboxID) {
+			return j.lost(err)
+		}
+		*since = time.Now()
 	}
 	j.quiet++
 	pause := min(firstPoll<<min(j.quiet, 10), lastPoll)

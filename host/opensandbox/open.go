@@ -26,7 +26,11 @@ func (c *Client) openStream(
 		// The body is a stream with a watchdog of its own, which goes on with this once it was sent.
 		patience = 0
 	}
-	late := newWatchdog(patience, cancel, "no answer")
+	excused := func() bool { return c.silence.expected(call.to.sandboxID) }
+	if call.bears {
+		excused = func() bool { return c.standsStill(ctx, call.to.sandboxID) }
+	}
+	late := newWatchdog(patience, cancel, "no answer").unless(excused)
 	defer late.stop()
 	late.start()
 	resp, err := c.streams.Do(req)
@@ -41,7 +45,7 @@ func (c *Client) openStream(
 		status: resp.StatusCode,
 		header: resp.Header,
 		body:   resp.Body,
-		idle:   newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life").unless(func() bool { return c.silence.expected(call.to.sandboxID) }),
+		idle:   newWatchdog(c.opts.IdleTimeout, cancel, "no sign of life").unless(excused),
 		cause:  func() error { return context.Cause(ctx) },
 	}, nil
 }
@@ -50,10 +54,14 @@ func (c *Client) openStream(
 type watchdog struct {
 	timer *time.Timer // nil: it never bites
 
+	bite func(limit time.Duration)
+
 	mu      sync.Mutex
 	limit   time.Duration
 	running bool
+	turn    uint64      // of start and stop
 	excused func() bool // when it waits once more; may be nil
+	bore    bool        // it was excused last time
 }
 
 // newWatchdog returns one that is stopped. Without a limit it never bites.
@@ -61,20 +69,38 @@ func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc, what strin
 	if limit <= 0 {
 		return &watchdog{}
 	}
-	w := &watchdog{limit: limit}
-	w.timer = time.AfterFunc(limit, func() {
-		w.mu.Lock()
-		limit := w.limit
-		if w.running && w.excused != nil && w.excused() {
-			w.timer.Reset(limit)
-			w.mu.Unlock()
-			return
-		}
-		w.mu.Unlock()
+	w := &watchdog{limit: limit, bite: func(limit time.Duration) {
 		cancel(fmt.Errorf("%w: %s for %s", ErrTimeout, what, limit))
-	})
+	}}
+	w.timer = time.AfterFunc(limit, w.wake)
 	w.timer.Stop()
 	return w
+}
+
+func (w *watchdog) wake() {
+	w.mu.Lock()
+	running, turn, excused := w.running, w.turn, w.excused
+	w.mu.Unlock()
+	if !running {
+		return
+	}
+	bears := excused != nil && excused() // it may ask somebody, and take a while
+	w.mu.Lock()
+	if w.turn != turn {
+		w.mu.Unlock()
+		return // it was not silent
+	}
+	// What went on a moment ago has all the time again.
+	again := bears || w.bore
+	w.bore = bears
+	limit := w.limit
+	if again {
+		w.timer.Reset(limit)
+	}
+	w.mu.Unlock()
+	if !again {
+		w.bite(limit)
+	}
 }
 
 // unless lets it wait as long as something excuses the silence. It is called before the first start.
@@ -93,7 +119,8 @@ func (w *watchdog) set(running bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running = running
+	w.running, w.bore = running, false
+	w.turn++
 	if running {
 		w.timer.Reset(w.limit)
 	} else {

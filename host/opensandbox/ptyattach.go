@@ -84,7 +84,7 @@ func (e *Execd) AttachPTY(ctx context.Context, id string, how PTYAttach) (*PTY, 
 	conn.SetReadLimit(most * replay)
 	p := &PTY{execd: e, call: call, id: id, conn: conn, offset: how.Since}
 	p.ctx, p.end = context.WithCancelCause(ctx)
-	p.idle = newWatchdog(e.c.opts.IdleTimeout, p.end, "no sign of life").unless(func() bool { return e.c.silence.expected(e.sandboxID) })
+	p.idle = newWatchdog(e.c.opts.IdleTimeout, p.end, "no sign of life").unless(func() bool { return e.c.standsStill(p.ctx, e.sandboxID) })
 	p.keepAlive()
 	return p, nil
 }

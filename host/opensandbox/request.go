@@ -39,6 +39,8 @@ type call struct {
 	// single calls are never sent again; their caller has a loop of its own.
 	single  bool
 	timeout time.Duration
+	// bears says of a stream that it bears with the silence of a sandbox that somebody else has paused.
+	bears bool
 }
 
 // do sends a short call, again when that is safe and promising, and decodes its reply into out

@@ -58,6 +58,7 @@ func (e *Execd) openEvents(ctx context.Context, call call, ends streamEnd) (*Str
 	if ctx.Err() != nil {
 		return nil, call.fail(ctx, context.Cause(ctx))
 	}
+	call.bears = true
 	detached := context.WithoutCancel(ctx)
 	reqCtx, cancel := context.WithCancelCause(detached)
 	s := &Stream{

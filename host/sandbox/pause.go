@@ -16,10 +16,9 @@ const (
 
 // Pause freezes the sandbox's processes, waits until they are, and records it. Until [Handle.Unpause],
 // execs and files are ErrPaused; Close and renewing go on working, and so does Checkpoint where the
-// server can. A command that runs
-// meanwhile stands still, and goes on without loss: this client bears with its silence. A server or a
-// proxy may cut its connection all the same, and so does another process that pauses the sandbox;
-// ExecOptions.Background outlives that.
+// server can. A command that runs meanwhile stands still, and goes on without loss: its silence is borne
+// with, also when another process pauses the sandbox. A server or a proxy may cut its connection all the
+// same; ExecOptions.Background outlives that.
 func (h *Handle) Pause(ctx context.Context) error {
 	err := h.drives()
 	if err == nil {

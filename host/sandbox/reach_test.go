@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -448,44 +447,5 @@ func TestKeepAlive(t *testing.T) {
 	must(t, h.Close(t.Context()))
 	if err := <-kept; err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
 		t.Error(err)
-	}
-}
-
-// A command in the foreground, a terminal and one in the background stand still while the sandbox is
-// paused for longer than a connection may be silent, and go on without loss.
-func TestPauseDuringWork(t *testing.T) {
-	t.Parallel()
-	const idle = 700 * time.Millisecond
-	r := newRig(t, func(o *sandbox.Options) {
-		wire, err := opensandbox.New(opensandbox.Options{
-			BaseURL: shared.BaseURL(), Transport: shared.Transport(), IdleTimeout: idle, Patience: idle,
-		})
-		must(t, err)
-		o.Wire = wire
-	})
-	h := r.create(sandbox.CreateOptions{})
-	const command = "i=0; while [ $i -lt 40 ]; do echo $i; i=$((i+1)); sleep 0.03; done"
-	var all []*sandbox.Exec
-	for _, background := range []bool{false, true} {
-		exec, err := h.Exec(t.Context(), command, sandbox.ExecOptions{Background: background})
-		must(t, err)
-		all = append(all, exec)
-	}
-	all = append(all, r.interactive(h, command, sandbox.TerminalOptions{}).Exec)
-	for _, exec := range all {
-		readUntil(t, exec.Stdout(), "3")
-	}
-	must(t, h.Pause(t.Context()))
-	<-time.After(3 * idle) // what is awaited is that nothing happens
-	must(t, h.Unpause(t.Context()))
-	var want strings.Builder
-	for i := range 40 {
-		want.WriteString(strconv.Itoa(i) + "\n")
-	}
-	for _, exec := range all {
-		result, err := exec.Wait()
-		if err != nil || result.ExitCode != 0 || strings.ReplaceAll(result.Stdout, "\r", "") != want.String() {
-			t.Errorf("exec %d: %+v, %v", exec.Seq(), result, err)
-		}
 	}
 }
