@@ -35,7 +35,7 @@ named, and the exit code is then 4. With --name or --sandbox there are no enviro
 			if format != "jsonl" {
 				return &exitError{code: exitUsage, err: fmt.Errorf("--format %q is not known; there is jsonl", format)}
 			}
-			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			return a.operate(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return a.exportLedger(ctx, h, opts, file, force)
 			})
 		},

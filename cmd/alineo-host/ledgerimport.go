@@ -36,7 +36,7 @@ events between ours are they chained anew, which is said.`,
 				return err
 			}
 			defer file.Close() //nolint:errcheck // it was only read
-			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			return a.operate(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				bar := a.out.newBar("importing")
 				report, err := ledger.Import(ctx, h.Store(), file, withBar(opts, bar))
 				bar.done()
@@ -169,5 +169,5 @@ func (a *app) withLedger(ctx context.Context, flag, plugin string, f func(contex
 		}
 		return &exitError{code: exitUsage, err: fmt.Errorf("%s %s: %w", flag, plugin, err)}
 	}
-	return openHost(ctx, cfg, f)
+	return openHost(ctx, patient(cfg), f)
 }

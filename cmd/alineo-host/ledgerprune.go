@@ -51,7 +51,7 @@ needed; --dry-run says what would go and changes nothing.`,
 			if err := f.parse(cmd.Flags().Changed("keep")); err != nil {
 				return &exitError{code: exitUsage, err: err}
 			}
-			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			return a.operate(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return a.prune(ctx, h, &f)
 			})
 		},

@@ -19,7 +19,7 @@ func newLedgerStats(a *app) *cobra.Command {
   alineo-host ledger stats --json`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			return a.operate(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				bar := a.out.newBar("summing up")
 				s, err := ledger.CollectStats(ctx, h.Store(), bar.tell())
 				bar.done()

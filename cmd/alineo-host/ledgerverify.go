@@ -48,7 +48,7 @@ Exit code: 0 all of it is whole, 4 something is damaged, 1 it could not be looke
 				}
 				opts.Heads = read
 			}
-			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			return a.operate(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				for _, id := range args {
 					d, err := a.findSandbox(ctx, h.Store(), id)
 					if err != nil {

@@ -15,16 +15,8 @@ func maintenanceSQL(in func(string) string, inText string) ledgerkit.Maintenance
 	return ledgerkit.MaintenanceSQL{
 		// Names are compared byte by byte, which the index, in the database's collation, is of no use for: a
 		// page looks at the first entry of each sandbox that there is, and then sorts.
-		Heads: in(`WITH RECURSIVE known(name, sandbox_id) AS (
-  (SELECT name, sandbox_id FROM {}alineo_events ORDER BY name, sandbox_id LIMIT 1)
-  UNION ALL
-  SELECT n.name, n.sandbox_id FROM known CROSS JOIN LATERAL (SELECT e.name, e.sandbox_id FROM {}alineo_events e
-   WHERE (e.name, e.sandbox_id) > (known.name, known.sandbox_id) ORDER BY e.name, e.sandbox_id LIMIT 1) n)
- SELECT k.name, k.sandbox_id, coalesce(h.epoch, 0), coalesce(h.hash, ''), CASE WHEN h.hash <> '' THEN h.segment_id ELSE '' END, coalesce(h.entries, 0), coalesce(h.max_ts, 0)
- FROM (SELECT name, sandbox_id FROM known UNION SELECT name, sandbox_id FROM {}alineo_host_heads h WHERE entries > 0 OR ` + isDeleting + `) k
- LEFT JOIN {}alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
- WHERE (k.name COLLATE "C", k.sandbox_id COLLATE "C") > ($1, $2)
- ORDER BY k.name COLLATE "C", k.sandbox_id COLLATE "C" LIMIT $3`),
+		Heads: in(headsSQL(`{}alineo_host_heads h WHERE entries > 0 OR `+isDeleting, `ORDER BY name, sandbox_id LIMIT 1`, `TRUE`,
+			`(k.name COLLATE "C", k.sandbox_id COLLATE "C") > ($1, $2)`, `k.name COLLATE "C", k.sandbox_id COLLATE "C"`)),
 		Segments: in(`SELECT first_id, last_id, segment_id, previous, hash, leaves FROM {}alineo_host_segments s
  WHERE name = $1 AND sandbox_id = $2 AND last_id > $3 AND NOT EXISTS (SELECT 1 ` + headOf + ` AND ` + isDeleting + `) ORDER BY last_id LIMIT $4`),
 		Tombstones: in(`SELECT name, sandbox_id, entries, hash, deleted_at FROM {}alineo_host_tombstones t
@@ -42,6 +34,37 @@ func maintenanceSQL(in func(string) string, inText string) ledgerkit.Maintenance
 			size("sandbox_instances") + ` + ` + size("alineo_host_runs") + ` + ` + size("alineo_host_logs") + ` + ` +
 			size("alineo_host_log_events") + ` + ` + size("alineo_host_locks")),
 	}
+}
+
+// orderedHeadsSQL is the same page where the database's collation is the order of bytes: then it reads the
+// sandboxes that it shows.
+func orderedHeadsSQL() string {
+	return headsSQL(`(SELECT name, sandbox_id FROM {}alineo_host_heads h
+   WHERE (name, sandbox_id) > ($1, $2) AND (entries > 0 OR `+isDeleting+`) ORDER BY name, sandbox_id LIMIT $3) h`,
+		`WHERE (name, sandbox_id) > ($1, $2) ORDER BY name, sandbox_id LIMIT 1`, `known.n < $3`, `TRUE`, `k.name, k.sandbox_id`)
+}
+
+// headsSQL is a page of heads: of the sandboxes that have an entry, of which first is the first and going
+// says whether there is a next one, and of those that others have.
+func headsSQL(others, first, going, where, order string) string {
+	return `WITH RECURSIVE known(name, sandbox_id, n) AS (
+  (SELECT name, sandbox_id, 1::bigint FROM {}alineo_events ` + first + `)
+  UNION ALL
+  SELECT n.name, n.sandbox_id, known.n + 1 FROM known CROSS JOIN LATERAL (SELECT e.name, e.sandbox_id FROM {}alineo_events e
+   WHERE (e.name, e.sandbox_id) > (known.name, known.sandbox_id) ORDER BY e.name, e.sandbox_id LIMIT 1) n WHERE ` + going + `)
+ SELECT k.name, k.sandbox_id, coalesce(h.epoch, 0), coalesce(h.hash, ''), CASE WHEN h.hash <> '' THEN h.segment_id ELSE '' END, coalesce(h.entries, 0), coalesce(h.max_ts, 0)
+ FROM (SELECT name, sandbox_id FROM known UNION SELECT name, sandbox_id FROM ` + others + `) k
+ LEFT JOIN {}alineo_host_heads h ON h.name = k.name AND h.sandbox_id = k.sandbox_id
+ WHERE ` + where + ` ORDER BY ` + order + ` LIMIT $3`
+}
+
+// orderedSQL asks whether the columns are ordered by bytes. Of collations by name those of the C library
+// alone are sure; one that ICU makes may have the name, too.
+func orderedSQL(inText string) string {
+	return `SELECT d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8') AND coalesce(to_jsonb(d)->>'datlocprovider', 'c') IN ('c', 'b')
+ AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = to_regclass('` + inText + `alineo_events') AND a.attname IN ('name', 'sandbox_id')
+  AND a.attcollation <> (SELECT oid FROM pg_collation WHERE collname = 'default'))
+ FROM pg_database d WHERE d.datname = current_database()`
 }
 
 // bareSQL are the same for the reference's tables alone: with empty ones in the place of ours.

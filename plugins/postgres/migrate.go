@@ -14,6 +14,7 @@ type tables struct {
 	ready    bool // the schema is there
 	bare     bool // only the reference's tables are, and none can be made
 	version  int64
+	ordered  bool // it was asked in what order names are
 	patience ledgerkit.Patience
 }
 
@@ -96,6 +97,16 @@ func (l *ledger) maintenanceSQL() (*ledgerkit.MaintenanceSQL, int64, error) {
 	}
 	if l.tables.bare {
 		return &l.sql.bare, 0, nil
+	}
+	if !l.tables.ordered {
+		bytewise, err := ledgerkit.One(db, l.sql.ordered)
+		if err != nil {
+			return nil, 0, err
+		}
+		if bytewise.Int != 0 {
+			l.sql.maintenance.Heads = l.sql.orderedHeads
+		}
+		l.tables.ordered = true
 	}
 	return &l.sql.maintenance, l.tables.version, nil
 }

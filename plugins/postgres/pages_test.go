@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -106,6 +107,7 @@ func TestListingsReadWhatTheyShow(t *testing.T) {
 		"stand":           ask(1, sql.stand, "name-99", "sb-19999"),
 		"last":            ask(20, sql.last, "name-99", "sb-19999", int64(20), int64(1<<20)),
 		"last checkpoint": ask(0, sql.lastCheckpoint, "name-99", "sb-19999"),
+		"heads":           ask(20, sql.orderedHeads, "name-5", "sb-5", int64(20)),
 	} {
 		rows, touched := pages(t, conn, q.statement, q.params)
 		// What a row says is looked up in a few indexes, of which each has a few levels.
@@ -113,5 +115,54 @@ func TestListingsReadWhatTheyShow(t *testing.T) {
 			t.Errorf("%s: %d rows out of %d pages, want %d rows out of at most %d", name, rows, touched, q.rows, most)
 		}
 		t.Logf("%s: %d pages", name, touched)
+	}
+}
+
+// TestHeadsInOrderOfBytes compares the two statements for a page of heads, where both are right.
+func TestHeadsInOrderOfBytes(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	name, _ := server.Database(t)
+	conn := server.Conn(t, name)
+	sql := newStatements("public")
+	for _, statement := range slices.Concat(sql.schema, sql.indexes, []string{
+		`INSERT INTO alineo_events(sandbox_id, name, step_idx, event, ts)
+ SELECT s, n, -1, 'exec.output', i FROM unnest(ARRAY['', 'a', 'B', 'b-1', 'b1', 'é', '😀', '～']) s, unnest(ARRAY['x', 'X', 'x-', 'ß', '~']) n, generate_series(1, 3) i`,
+		`INSERT INTO alineo_host_heads SELECT n, 'gone', 1, 'i', 'h', 0, 7 FROM unnest(ARRAY['x', 'W', 'y']) n`,
+		`INSERT INTO alineo_host_heads VALUES ('x', 'empty', 1, '', '', 0, 0), ('x', 'a', 2, 'i', 'h', 3, 3), ('z', 'going', 3, 'deleting', '', 0, 0)`,
+	}) {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
+		}
+	}
+	var ordered bool
+	if err := conn.QueryRow(t.Context(), sql.ordered).Scan(&ordered); err != nil || !ordered {
+		t.Fatalf("the order of %s is said not to be that of bytes: %v", name, err)
+	}
+	page := func(statement, name, id string, limit int64) []string {
+		rows, err := conn.Query(t.Context(), statement, name, id, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+			values, err := row.Values()
+			return fmt.Sprint(values), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	all := page(sql.maintenance.Heads, "", "", 1000)
+	if len(all) != 5*8+4 {
+		t.Errorf("%d sandboxes, want %d", len(all), 5*8+4)
+	}
+	for _, after := range [][2]string{{"", ""}, {"x", ""}, {"x", "b-1"}, {"x", "gone"}, {"z", ""}, {"~", "a"}, {"\U0010ffff", ""}} {
+		for _, limit := range []int64{1, 2, 7, 1000} {
+			slow, quick := page(sql.maintenance.Heads, after[0], after[1], limit), page(sql.orderedHeads, after[0], after[1], limit)
+			if !slices.Equal(slow, quick) {
+				t.Errorf("after %q, %d rows: %q, want %q", after, limit, quick, slow)
+			}
+		}
 	}
 }

@@ -28,6 +28,8 @@ type statements struct {
 	environments ledgerkit.EnvironmentSQL
 	maintenance  ledgerkit.MaintenanceSQL
 	bare         ledgerkit.MaintenanceSQL // for the reference's tables alone
+	ordered      string                   // asks whether names are ordered by bytes
+	orderedHeads string                   // is then the better one of maintenance
 
 	details func(where, order string) string
 }
@@ -148,6 +150,7 @@ func newStatements(schemaName string) statements {
 
 		maintenance: maintenanceSQL(in, inText),
 		bare:        bareSQL(in, inText),
+		ordered:     orderedSQL(inText), orderedHeads: in(orderedHeadsSQL()),
 
 		environments: ledgerkit.EnvironmentSQL{
 			Get:  in(`SELECT ` + ledgerkit.EnvironmentColumns + ` FROM {}alineo_environments WHERE name = $1`),

@@ -23,6 +23,8 @@ type Maintenance struct {
 	// SQL makes the schema at first use and returns the statements for what is there, and its version: 0
 	// when there are only the reference's tables, and none of ours can be made.
 	SQL func() (sql *MaintenanceSQL, version int64, err error)
+	// Most is how many rows a page of heads or tombstones has at most, 0: as many as are asked for.
+	Most uint64
 }
 
 var _ alineo.Maintenance = (*Maintenance)(nil)
@@ -47,7 +49,11 @@ func (m *Maintenance) byKey(req *abi.PageRequest, which func(*MaintenanceSQL) st
 	if err != nil {
 		return nil, err
 	}
-	limit, oneMore := Limit(req.Limit)
+	asked := req.Limit
+	if m.Most > 0 {
+		asked = min(asked, m.Most)
+	}
+	limit, oneMore := Limit(asked)
 	step := alineo.Keep(which(sql), append(Key(from), oneMore)...).Limit(limit, req.MaxBytes)
 	return page(m.DB, step, req.Cursor, func(last *abi.Table) []byte {
 		name, id := last.Value(0, 0), last.Value(0, 1)
