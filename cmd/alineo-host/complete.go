@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/alineo-labs/alineo-host/host"
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
@@ -37,14 +39,67 @@ func (a *app) completeSides(cmd *cobra.Command, args []string, typed string) ([]
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-func (a *app) sandboxIDs(ctx context.Context, typed, suffix string) []string {
+// completeEnvironment offers the names of environments.
+func (a *app) completeEnvironment(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var found []string
+	if len(args) == 0 {
+		_ = a.lookUp(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			list, err := h.Store().ListEnvironments(ctx)
+			for _, env := range list {
+				found = offer(found, typed, env.Name, env.Image)
+			}
+			return err
+		})
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeTag offers the tags of a sandbox whose id has been typed, the last one first.
+func (a *app) completeTag(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var found []string
+	if len(args) > 0 {
+		_ = a.lookUp(cmd.Context(), func(ctx context.Context, h *host.Host) error {
+			details, err := h.Store().FindSandbox(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			key := store.Key{Name: details.Name, SandboxID: details.SandboxID}
+			for c, err := range ledger.Checkpoints(ctx, h.Store(), key) {
+				if err != nil {
+					return err
+				}
+				if c.Tag != "" {
+					found = offer(found, typed, c.Tag, clock(c.CreatedAt))
+				}
+			}
+			return nil
+		})
+		slices.Reverse(found)
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// offer adds what may be meant, with what it is.
+func offer(found []string, typed, word, about string) []string {
+	if !strings.HasPrefix(word, typed) || len(found) >= maxCompletions {
+		return found
+	}
+	return append(found, word+"\t"+oneLine(about, maxCell))
+}
+
+// lookUp is withHost for completion.
+func (a *app) lookUp(ctx context.Context, do func(context.Context, *host.Host) error) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
+	return a.withHost(ctx, do)
+}
+
+func (a *app) sandboxIDs(ctx context.Context, typed, suffix string) []string {
 	var running, rest []string
-	_ = a.withHost(ctx, func(ctx context.Context, h *host.Host) error {
+	_ = a.lookUp(ctx, func(ctx context.Context, h *host.Host) error {
 		for d, err := range eachSandbox(ctx, h.Store(), store.ListOptions{}) {
 			if err != nil {
 				return err

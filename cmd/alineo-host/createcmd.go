@@ -129,7 +129,8 @@ from the beginning, and lets it reach the host.`,
 	f.addResources(cmd)
 	bound.add(cmd)
 	cmd.Flags().StringVar(&image, "image", "", "image (default: [sandbox] image; \"host\" is this machine's own root)")
-	cmd.Flags().StringVar(&environment, "environment", "", "make it of this environment (see env build)")
+	cmd.Flags().StringVar(&environment, "environment", "", "make it of this `environment` (see env build)")
+	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironment) // the flag is there
 	return cmd
 }
 

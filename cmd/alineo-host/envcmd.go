@@ -174,8 +174,9 @@ func newEnvDelete(a *app) *cobra.Command {
 		Long: `delete deletes the snapshot of an environment from the server and forgets the environment. Servers that
 keep a snapshot while sandboxes that were made of it live refuse that; nothing is changed then. Delete
 them first, or forget the environment alone with --keep-snapshot.`,
-		Example: "  alineo-host env delete node\n  alineo-host env delete --keep-snapshot node",
-		Args:    usage(cobra.ExactArgs(1)),
+		Example:           "  alineo-host env delete node\n  alineo-host env delete --keep-snapshot node",
+		Args:              usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: a.completeEnvironment,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return a.deleteEnvironment(ctx, h, args[0], keep)

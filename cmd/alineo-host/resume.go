@@ -46,6 +46,7 @@ The beginning of an id is enough. The sandbox that is resumed is not touched.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&tag, "tag", "", "the last checkpoint of this `name` instead of the last one")
+	_ = cmd.RegisterFlagCompletionFunc("tag", a.completeTag) // the flag is there
 	return cmd
 }
 
@@ -53,7 +54,7 @@ The beginning of an id is enough. The sandbox that is resumed is not touched.`,
 func checkpointHint(err error) error {
 	var none *ledger.NoCheckpointError
 	if errors.As(err, &none) && len(none.Tags) == 0 {
-		return fmt.Errorf("%w; a `checkpoint NAME` step of a script makes one", none)
+		return fmt.Errorf("%w; \"checkpoint ID\", or a checkpoint step of a script, makes one", none)
 	}
 	return err
 }
