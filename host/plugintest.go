@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/internal/plugintest"
 	"github.com/alineo-labs/alineo-host/host/store/storetest"
@@ -51,6 +53,9 @@ type PluginTest struct {
 	// Grants are databases by the name that the plugin uses, put over those of the configuration. One that
 	// it asks for and that nobody granted is a temporary SQLite file.
 	Grants map[string]config.SQL
+	// HTTP are addresses that the plugin may send requests to, with all below them. Those of the configuration
+	// don't count.
+	HTTP []string
 	// References are what a broker finds values by, and the name of the secret that each leads to. The
 	// secrets are made up.
 	References    map[string]string
@@ -95,6 +100,26 @@ func PluginTestFeatures() []string {
 // The report holds what failed. The error is about what kept cases from running: it wraps
 // ErrPluginNotRunnable when none could, and the context's error when that ended.
 func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts PluginTest) (PluginTestReport, error) {
+	tried, err := pluginTried(cfg, nameOrFile, opts)
+	if err != nil {
+		return PluginTestReport{}, err
+	}
+	report, err := plugintest.Run(ctx, tried)
+	return report, triedError(cfg, nameOrFile, opts, err)
+}
+
+// triedError shows a guest's complaints about a configuration of the file's where they stand in it.
+func triedError(cfg *config.Config, nameOrFile string, opts PluginTest, err error) error {
+	_, configured := cfg.Plugins[nameOrFile]
+	var refused *plugin.ConfigError
+	if configured && len(opts.Config) == 0 && errors.As(err, &refused) {
+		return fmt.Errorf("%w: %w", ErrPluginNotRunnable, positions(cfg, nameOrFile, err))
+	}
+	return err
+}
+
+// pluginTried finds a plugin that is to be tried, and what is to be done with it.
+func pluginTried(cfg *config.Config, nameOrFile string, opts PluginTest) (plugintest.Options, error) {
 	h := &Host{log: hclog.NewNullLogger()}
 	if opts.Log {
 		h.log = newLogger(cfg.Log)
@@ -105,7 +130,7 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 		p = config.Plugin{Limits: config.DefaultLimits()}
 		if !bundled {
 			if _, err := os.Stat(nameOrFile); err != nil {
-				return PluginTestReport{}, fmt.Errorf("%w: %q is neither in the configuration (%v) nor a file",
+				return plugintest.Options{}, fmt.Errorf("%w: %q is neither in the configuration (%v) nor a file",
 					ErrPluginNotRunnable, nameOrFile, names(ListPlugins(cfg)))
 			}
 			p.Source = nameOrFile
@@ -118,7 +143,7 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 	}
 	wasm, digest, err := module(nameOrFile, p)
 	if err != nil {
-		return PluginTestReport{}, fmt.Errorf("%w: %w", ErrPluginNotRunnable, err)
+		return plugintest.Options{}, fmt.Errorf("%w: %w", ErrPluginNotRunnable, err)
 	}
 	if !configured && !bundled {
 		sum := sha256.Sum256(wasm)
@@ -126,7 +151,7 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 	}
 	settings, err := json.Marshal(over(p.Config, opts.Config))
 	if err != nil {
-		return PluginTestReport{}, fmt.Errorf("configuring plugin %q: %w", nameOrFile, err)
+		return plugintest.Options{}, fmt.Errorf("configuring plugin %q: %w", nameOrFile, err)
 	}
 	grants := maps.Clone(p.SQL)
 	if grants == nil {
@@ -141,18 +166,32 @@ func TestPlugin(ctx context.Context, cfg *config.Config, nameOrFile string, opts
 	if !configured && !bundled {
 		name = strings.TrimSuffix(filepath.Base(nameOrFile), ".wasm")
 	}
-	report, err := plugintest.Run(ctx, plugintest.Options{
+	web, err := webOf(opts.HTTP)
+	if err != nil {
+		return plugintest.Options{}, fmt.Errorf("%w: %w", ErrPluginNotRunnable, err)
+	}
+	return plugintest.Options{
 		Name: name, Wasm: wasm, SHA256: digest, Config: settings, Limits: limits, HostVersion: version,
-		CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Grants: grants, References: opts.References,
+		CacheDir: cacheDir(), Logger: h.log.Named("plugin"), Grants: grants, Web: web, References: opts.References,
 		With: features(opts.With), Without: features(opts.Without),
 		Match: opts.Match, Parallel: opts.Parallel, Rounds: opts.Rounds, Seed: opts.Seed, Deadline: opts.CaseDeadline,
 		Dir: opts.Dir, Template: opts.Template, Begun: opts.Begun, Ended: opts.Ended,
-	})
-	var refused *plugin.ConfigError
-	if configured && len(opts.Config) == 0 && errors.As(err, &refused) {
-		err = fmt.Errorf("%w: %w", ErrPluginNotRunnable, positions(cfg, nameOrFile, err))
+	}, nil
+}
+
+// webOf is where a plugin may send requests that is tried; nil: nowhere. What the configuration grants is
+// left alone: a service keeps what is sent to it.
+func webOf(addresses []string) (capability.Web, error) {
+	if len(addresses) == 0 {
+		return nil, nil //nolint:nilnil // nowhere
 	}
-	return report, err
+	grant := config.Grant{HTTP: addresses}
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err == nil { // that of whoever tries it, who knows where it leads
+			grant.Private = append(grant.Private, u.Hostname())
+		}
+	}
+	return new(Host).web("", grant)
 }
 
 func features(names []string) []storetest.Feature {

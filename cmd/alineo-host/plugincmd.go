@@ -11,7 +11,7 @@ import (
 func newPlugin(a *app) *cobra.Command {
 	return group("plugin", "Write, try, pin and operate plugins",
 		"  alineo-host plugin new my-ledger --kind ledger --lang go\n  alineo-host plugin list\n  alineo-host plugin inspect ./my-ledger.wasm\n  alineo-host plugin test ./my-ledger.wasm",
-		newPluginNew(a), newPluginInspect(a), newPluginTest(a), newPluginPin(a),
+		newPluginNew(a), newPluginInspect(a), newPluginTest(a), newPluginCall(a), newPluginBench(a), newPluginPin(a),
 		newPluginVerify(a), newPluginList(a), newPluginReload(a))
 }
 

@@ -20,18 +20,16 @@ import (
 )
 
 type pluginTestFlags struct {
-	set           []string
-	settings      string
-	grants        []string
-	references    []string
+	pluginFlags
+
 	with, without []string
 	run           string
 	list          bool
 	count         int
 	seed          uint64
 	parallel      int
-	deadline      time.Duration
 	timeout       time.Duration
+	measure       bool
 	junit         string
 }
 
@@ -56,6 +54,8 @@ A guest that crashes, never ends or eats memory fails its case, with the host's 
 the others go on. Every case runs twice by default, the second time in an order of chance:
 what fails in one of its runs depends on chance, or on what ran before.
 
+When no case failed it measures briefly what "plugin bench" measures at length.
+
 It exits with 0 when no case failed, 1 when one did, 3 when none could run because the
 plugin could not be loaded, and 2 for wrong usage.`,
 		Example: `  alineo-host plugin test ./my-ledger.wasm
@@ -78,10 +78,7 @@ plugin could not be loaded, and 2 for wrong usage.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "a `KEY=VALUE` of the plugin's configuration; the value is JSON, or else text; dots in the key make tables (repeatable)")
-	flags.StringVar(&f.settings, "settings", "", "a TOML or JSON `file` with the plugin's configuration")
-	flags.StringArrayVar(&f.grants, "grant", nil, "give the plugin a database: `NAME=sqlite`, or NAME=DSN of a PostgreSQL server; env:VARIABLE and file:PATH are read (repeatable)")
-	flags.StringArrayVar(&f.references, "reference", nil, "a broker finds the value of the secret NAME by REF: `REF=NAME` (repeatable)")
+	f.add(flags, grantHelp)
 	flags.StringArrayVar(&f.with, "with", nil, "try a `feature` that the manifest does not tell: "+strings.Join(host.PluginTestFeatures(), ", ")+" (repeatable)")
 	flags.StringArrayVar(&f.without, "without", nil, "leave a `feature` out (repeatable)")
 	flags.StringVar(&f.run, "run", "", "only cases whose name matches the `regexp`")
@@ -89,8 +86,8 @@ plugin could not be loaded, and 2 for wrong usage.`,
 	flags.IntVar(&f.count, "count", 2, "how `often` each case runs")
 	flags.Uint64Var(&f.seed, "seed", 0, "the `number` that makes the order of later runs (default: of chance; it is printed)")
 	flags.IntVar(&f.parallel, "parallel", 2*runtime.GOMAXPROCS(0), "how `many` cases run at once")
-	flags.DurationVar(&f.deadline, "deadline", 0, "the longest `time` of one call (default: limits.deadline of the plugin)")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "the longest `time` of one case")
+	flags.BoolVar(&f.measure, "measure", true, "measure, too, when all cases ran and none failed (not with --run)")
 	flags.StringVar(&f.junit, "junit", "", "also write a JUnit `file`")
 	return cmd
 }
@@ -131,6 +128,9 @@ func matching(pattern string) (func(string) bool, error) {
 	return re.MatchString, nil
 }
 
+// measureBriefly is how long each thing is measured at the end of a test.
+const measureBriefly = 200 * time.Millisecond
+
 // testPlugin tries a plugin and tells what came of it.
 func (a *app) testPlugin(ctx context.Context, nameOrFile string, f *pluginTestFlags) error {
 	opts, err := f.options()
@@ -151,6 +151,14 @@ func (a *app) testPlugin(ctx context.Context, nameOrFile string, f *pluginTestFl
 	if err == nil && report.Plan.Cases == 0 {
 		return &exitError{code: exitUsage, err: fmt.Errorf("no case's name matches --run %q (see %s plugin test --list)", f.run, a.self())}
 	}
+	if err == nil && f.measure && f.run == "" && report.Failed == 0 {
+		shown.clear()
+		a.out.progressf("measuring …")
+		var m host.PluginMeasures
+		if m, err = host.BenchPlugin(ctx, cfg, nameOrFile, opts, measureBriefly); err == nil {
+			shown.measured(m)
+		}
+	}
 	if f.junit != "" {
 		err = errors.Join(err, writeJUnit(f.junit, report))
 	}
@@ -165,11 +173,15 @@ func (a *app) testPlugin(ctx context.Context, nameOrFile string, f *pluginTestFl
 
 // options are the flags as TestPlugin takes them.
 func (f *pluginTestFlags) options() (host.PluginTest, error) {
-	opts := host.PluginTest{
-		With: f.with, Without: f.without, Parallel: f.parallel, Rounds: f.count, Seed: f.seed,
-		CallDeadline: f.deadline, CaseDeadline: f.timeout,
+	opts, directories, err := f.pluginFlags.options()
+	if err == nil {
+		err = temporary(opts, directories)
 	}
-	var err error
+	if err != nil {
+		return opts, err
+	}
+	opts.With, opts.Without, opts.Parallel, opts.Rounds, opts.Seed = f.with, f.without, f.parallel, f.count, f.seed
+	opts.CaseDeadline = f.timeout
 	if opts.Match, err = matching(f.run); err != nil {
 		return opts, err
 	}
@@ -183,27 +195,13 @@ func (f *pluginTestFlags) options() (host.PluginTest, error) {
 		return opts, fmt.Errorf("--count %d: each case runs at least once", f.count)
 	case f.parallel < 1:
 		return opts, fmt.Errorf("--parallel %d: at least one case runs at a time", f.parallel)
-	case f.deadline < 0 || f.timeout <= 0:
-		return opts, errors.New("--deadline and --timeout are times after now")
+	case f.timeout <= 0:
+		return opts, errors.New("--timeout is a time after now")
 	}
 	if opts.Seed == 0 {
 		opts.Seed = rand.Uint64N(1e6) + 1 //nolint:gosec // an order, not a secret
 	}
-	if opts.Config, err = pluginSettings(f.settings, f.set); err != nil {
-		return opts, err
-	}
-	for _, text := range f.references {
-		at := strings.LastIndexByte(text, '=')
-		if at <= 0 || at == len(text)-1 {
-			return opts, fmt.Errorf("--reference %q is not a reference, = and the name of a secret (secret:github=github)", text)
-		}
-		if opts.References == nil {
-			opts.References = map[string]string{}
-		}
-		opts.References[text[:at]] = text[at+1:]
-	}
-	opts.Grants, err = pluginGrants(f.grants)
-	return opts, err
+	return opts, nil
 }
 
 // pinLines are what to paste into alineo.toml to use the module that was tried, for one that is nobody's

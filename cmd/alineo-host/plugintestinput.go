@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
+	"github.com/spf13/pflag"
 
+	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/config"
 )
 
@@ -67,25 +70,101 @@ func setKey(table map[string]any, path []string, value any) error {
 	return setKey(inner, path[1:], value)
 }
 
-// pluginGrants reads NAME=sqlite and NAME=DSN.
-func pluginGrants(list []string) (map[string]config.SQL, error) {
-	grants := map[string]config.SQL{}
-	for _, text := range list {
-		name, place, ok := strings.Cut(text, "=")
-		if !ok || name == "" || place == "" {
-			return nil, errors.New("--grant wants NAME=sqlite or NAME=DSN, such as ledger=env:DATABASE_URL")
+// pluginFlags say how a plugin is tried, whatever is done with it.
+type pluginFlags struct {
+	set        []string
+	settings   string
+	grants     []string
+	references []string
+	deadline   time.Duration
+}
+
+// grantHelp is what --grant takes where nothing is kept.
+const grantHelp = "give the plugin a database: `NAME=sqlite`, or NAME=DSN of a PostgreSQL server (env:VARIABLE and file:PATH are read); " +
+	"or the URL of a service that it may send requests to (repeatable)"
+
+func (f *pluginFlags) add(flags *pflag.FlagSet, grants string) {
+	flags.StringArrayVar(&f.set, "set", nil, "a `KEY=VALUE` of the plugin's configuration; the value is JSON, or else text; dots in the key make tables (repeatable)")
+	flags.StringVar(&f.settings, "settings", "", "a TOML or JSON `file` with the plugin's configuration")
+	flags.StringArrayVar(&f.grants, "grant", nil, grants)
+	flags.StringArrayVar(&f.references, "reference", nil, "a broker finds the value of the secret NAME by REF: `REF=NAME` (repeatable)")
+	flags.DurationVar(&f.deadline, "deadline", 0, "the longest `time` of one call (default: limits.deadline of the plugin)")
+}
+
+// options are the flags as the host takes them, and the directories that are granted.
+func (f *pluginFlags) options() (opts host.PluginTest, directories map[string]string, err error) {
+	opts.CallDeadline = f.deadline
+	if f.deadline < 0 {
+		return opts, nil, errors.New("--deadline is a time after now")
+	}
+	if opts.Config, err = pluginSettings(f.settings, f.set); err != nil {
+		return opts, nil, err
+	}
+	for _, text := range f.references {
+		at := strings.LastIndexByte(text, '=')
+		if at <= 0 || at == len(text)-1 {
+			return opts, nil, fmt.Errorf("--reference %q is not a reference, = and the name of a secret (secret:github=github)", text)
 		}
-		if place == config.SQLite {
-			grants[name] = config.SQL{Driver: config.SQLite}
-			continue
+		if opts.References == nil {
+			opts.References = map[string]string{}
 		}
+		opts.References[text[:at]] = text[at+1:]
+	}
+	opts.Grants, directories = map[string]config.SQL{}, map[string]string{}
+	for _, text := range f.grants {
+		if err := readGrant(text, &opts, directories); err != nil {
+			return opts, nil, err
+		}
+	}
+	return opts, directories, nil
+}
+
+// temporary refuses what is kept, where nothing may be.
+func temporary(opts host.PluginTest, directories map[string]string) error {
+	for name, db := range opts.Grants {
+		if db.Path != "" {
+			return fmt.Errorf("--grant %s=%s: each case has a database of its own, and yours is left alone (give %s=sqlite)", name, db.Path, name)
+		}
+	}
+	for guest, dir := range directories {
+		return fmt.Errorf("--grant %s=%s: a directory is made when it is needed, and yours is left alone", guest, dir)
+	}
+	return nil
+}
+
+// readGrant reads NAME=sqlite, NAME=FILE.db, NAME=DSN, /GUEST=DIR or a URL.
+func readGrant(text string, opts *host.PluginTest, directories map[string]string) error {
+	if strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") {
+		opts.HTTP = append(opts.HTTP, text)
+		return nil
+	}
+	name, place, ok := strings.Cut(text, "=")
+	if !ok || name == "" || place == "" {
+		return errors.New("--grant wants NAME=sqlite or NAME=DSN, such as ledger=env:DATABASE_URL, or a URL")
+	}
+	switch {
+	case strings.HasPrefix(name, "/"):
+		dir, err := filepath.Abs(place)
+		if err != nil {
+			return fmt.Errorf("--grant %s: %w", name, err)
+		}
+		directories[name] = dir
+	case place == config.SQLite:
+		opts.Grants[name] = config.SQL{Driver: config.SQLite}
+	case strings.HasSuffix(place, ".db"):
+		path, err := filepath.Abs(place)
+		if err != nil {
+			return fmt.Errorf("--grant %s: %w", name, err)
+		}
+		opts.Grants[name] = config.SQL{Driver: config.SQLite, Path: path}
+	default:
 		dsn, err := referred(place)
 		if err != nil {
-			return nil, fmt.Errorf("--grant %s: %w", name, err)
+			return fmt.Errorf("--grant %s: %w", name, err)
 		}
-		grants[name] = config.SQL{Driver: config.Postgres, DSN: config.NewSecret(dsn)}
+		opts.Grants[name] = config.SQL{Driver: config.Postgres, DSN: config.NewSecret(dsn)}
 	}
-	return grants, nil
+	return nil
 }
 
 // referred reads env:VARIABLE and file:PATH, and takes any other text as it is.

@@ -30,6 +30,10 @@ type (
 		Type string `json:"type"` // "case"
 		host.PluginTestCase
 	}
+	measuresLine struct {
+		Type string `json:"type"` // "measures"
+		host.PluginMeasures
+	}
 	summaryLine struct {
 		Type   string        `json:"type"` // "summary"
 		Passed int           `json:"passed"`
@@ -126,6 +130,19 @@ func (v *pluginTestView) ended(c host.PluginTestCase) {
 
 func millis(d time.Duration) string {
 	return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
+}
+
+// measured shows what the plugin costs.
+func (v *pluginTestView) measured(m host.PluginMeasures) {
+	switch {
+	case v.out.json:
+		v.keep(v.out.data(measuresLine{"measures", m}))
+	case !v.out.quiet:
+		v.keep(v.out.printf("\n"))
+		for _, row := range measureRows(m) {
+			v.keep(v.out.printf("%-14s %s\n", row[0], row[1]))
+		}
+	}
 }
 
 // summary says how it ended and what to do next.

@@ -47,6 +47,7 @@ func layers() []layer {
 		{path: "host/internal/span"},
 		{path: "host/internal/telemetry"},
 		{path: capability, imports: []string{"abi", "host/config", "host/credential"}},
+		{path: "host/internal/opjson", imports: []string{"abi", "host/credential", capability}},
 		{path: plugin, imports: []string{"abi", capability, "host/internal/span", "host/config"}},
 		{path: "host/internal/adapter", imports: []string{"abi", "host/store", "host/credential", capability, plugin}},
 		{path: "host/ledger", imports: []string{"host/internal/jsontext", "host/internal/span", "host/store", "host/credential"}},

@@ -31,6 +31,8 @@ func files(s *schema) map[string]string {
 		"sdk/assemblyscript/assembly/ops.ts":      asOps(s),
 
 		"sdk/zig/src/messages.zig": zigMessages(s),
+
+		"host/internal/opjson/columns.go": goColumns(s),
 	}
 }
 

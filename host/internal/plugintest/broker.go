@@ -82,7 +82,7 @@ func (s *subject) bench(t brokertest.T) brokertest.Bench {
 }
 
 func (s *subject) openBroker(ctx context.Context, name string, secrets *madeUp) (*instance, error) {
-	caps := capability.NewSet(capability.SetOptions{Plugin: s.opts.Name, Secrets: secrets.readers(), Logger: s.opts.Logger})
+	caps := capability.NewSet(capability.SetOptions{Plugin: s.opts.Name, Secrets: secrets.readers(), Web: s.opts.Web, Logger: s.opts.Logger})
 	seen := func(failure *plugin.Error) { s.note(name, failure) }
 	p, err := s.runtime.Load(ctx, s.spec(caps))
 	if err != nil {

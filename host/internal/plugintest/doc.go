@@ -21,6 +21,8 @@
 // embedded engine's vault on a socket. Secrets that it asks for, and those that Options.References lead
 // to, are made up for each case.
 //
+// [Call] calls one operation of a plugin by hand, and [Bench] measures one.
+//
 // imports: abi, host/config, host/credential, host/store, host/store/storetest, host/internal/adapter,
-// host/internal/capability, host/internal/plugin, host/internal/sidecar.
+// host/internal/capability, host/internal/opjson, host/internal/plugin, host/internal/sidecar.
 package plugintest

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +49,16 @@ func (s *subject) grant() error {
 			s.grants = append(s.grants, grant{want: want, sql: db})
 		case "files":
 			s.directories = append(s.directories, want)
+		case "http":
+			if s.opts.Web == nil && !want.Optional {
+				errs = append(errs, fmt.Errorf("plugin %q wants to send HTTP requests to %s (%s): grant it the address (--grant URL)",
+					s.opts.Name, cmp.Or(want.Resource, "what its configuration names"), want.Reason))
+			}
 		default:
 			if want.Optional {
 				continue
 			}
-			errs = append(errs, fmt.Errorf("plugin %q wants %q of %q (%s), which it can't be granted here; it can have \"sql\", \"files\", \"secret\" and \"log\"",
+			errs = append(errs, fmt.Errorf("plugin %q wants %q of %q (%s), which it can't be granted here; it can have \"sql\", \"files\", \"http\", \"secret\" and \"log\"",
 				s.opts.Name, want.Name, want.Resource, want.Reason))
 		}
 	}
@@ -93,10 +99,16 @@ type keeper interface {
 func (s *subject) place(t keeper) (place, error) {
 	at := place{databases: map[string]config.SQL{}, directories: map[string]string{}}
 	for _, want := range s.directories {
-		at.directories[want.Resource] = t.TempDir()
+		if at.directories[want.Resource] = s.kept.directory(want.Resource); at.directories[want.Resource] == "" {
+			at.directories[want.Resource] = t.TempDir()
+		}
 	}
 	for i, g := range s.grants {
 		db := g.sql
+		if s.kept != nil && slices.Contains(s.kept.Databases, g.want.Resource) {
+			at.databases[g.want.Resource] = db
+			continue
+		}
 		if db.Driver == config.Postgres {
 			dsn, drop, err := makeDatabase(t.Context(), db.DSN.Reveal())
 			if err != nil {
@@ -110,7 +122,9 @@ func (s *subject) place(t keeper) (place, error) {
 			})
 		} else {
 			db.Path = filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", i))
-			db.Synchronous = "normal" // nobody cuts the power off here
+			if !s.durable {
+				db.Synchronous = "normal" // nobody cuts the power off here
+			}
 			if err := s.fill(db.Path); err != nil {
 				return place{}, err
 			}

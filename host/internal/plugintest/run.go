@@ -13,6 +13,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host/config"
+	"github.com/alineo-labs/alineo-host/host/internal/capability"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/store/storetest"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	// Grants are databases by the name that the plugin uses. One that it asks for and that is not here is
 	// a temporary SQLite file. Of a granted SQLite file everything counts but its path.
 	Grants map[string]config.SQL
+	// Web is where it may send HTTP requests; nil: nowhere.
+	Web capability.Web
 	// References are what a broker finds values by, and the name of the secret that each leads to. The
 	// secrets are made up.
 	References    map[string]string
@@ -76,7 +79,12 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
-
+	if !slices.ContainsFunc(s.manifest.Kinds, func(kind string) bool { return slices.Contains(kinds(), kind) }) {
+		return report, fmt.Errorf("%w: plugin %q is of kind %q; there are cases for %q", ErrNotRunnable, opts.Name, s.manifest.Kinds, kinds())
+	}
+	if !s.isBroker() {
+		s.features = s.declared(ctx)
+	}
 	report.Plan = s.plan()
 	if opts.Begun != nil {
 		opts.Begun(report.Plan)
@@ -129,14 +137,8 @@ func load(ctx context.Context, opts Options) (_ *subject, err error) {
 	if err := p.Close(closing); err != nil {
 		s.opts.Logger.Warn("closing the plugin after it described itself", "err", err)
 	}
-	if !slices.ContainsFunc(s.manifest.Kinds, func(kind string) bool { return slices.Contains(kinds(), kind) }) {
-		return nil, fmt.Errorf("%w: plugin %q is of kind %q; there are cases for %q", ErrNotRunnable, opts.Name, s.manifest.Kinds, kinds())
-	}
 	if err := s.grant(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotRunnable, err)
-	}
-	if !s.isBroker() {
-		s.features = s.declared(ctx)
 	}
 	return s, nil
 }

@@ -31,6 +31,10 @@ type subject struct {
 
 	directories []abi.Want // that it is granted, an own one for each case
 
+	durable bool // databases keep what is committed when the power is cut, as they do in use
+
+	kept *Kept // what is used as it is, nil: nothing is
+
 	mu    sync.Mutex
 	ends  map[string]*ends // by case
 	lates int              // runs of cases in which the guest ran out of time
@@ -112,7 +116,7 @@ func (s *subject) open(ctx context.Context, at place, name string) (*instance, e
 		spec.Files = append(spec.Files, plugin.Files{Guest: guest, Dir: dir})
 	}
 	caps := capability.NewSet(capability.SetOptions{
-		Plugin: s.opts.Name, Databases: databases, Files: closers, Secrets: newMadeUp(s.secretNames()).readers(), Logger: s.opts.Logger,
+		Plugin: s.opts.Name, Databases: databases, Files: closers, Secrets: newMadeUp(s.secretNames()).readers(), Web: s.opts.Web, Logger: s.opts.Logger,
 	})
 	spec.Caps = caps
 	seen := func(failure *plugin.Error) { s.note(name, failure) }
