@@ -104,7 +104,7 @@ func (l *ledger) maintenanceSQL() (*ledgerkit.MaintenanceSQL, int64, error) {
 			return nil, 0, err
 		}
 		if bytewise.Int != 0 {
-			l.sql.maintenance.Heads = l.sql.orderedHeads
+			l.sql.maintenance.Heads, l.Most = l.sql.orderedHeads, ledgerkit.HeadsPage
 		}
 		l.tables.ordered = true
 	}

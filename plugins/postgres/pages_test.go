@@ -107,6 +107,7 @@ func TestListingsReadWhatTheyShow(t *testing.T) {
 		"stand":           ask(1, sql.stand, "name-99", "sb-19999"),
 		"last":            ask(20, sql.last, "name-99", "sb-19999", int64(20), int64(1<<20)),
 		"last checkpoint": ask(0, sql.lastCheckpoint, "name-99", "sb-19999"),
+		"heads of all":    ask(2, sql.orderedHeads, "name-99", "sb-19998", int64(2)),
 		"heads":           ask(20, sql.orderedHeads, "name-5", "sb-5", int64(20)),
 	} {
 		rows, touched := pages(t, conn, q.statement, q.params)

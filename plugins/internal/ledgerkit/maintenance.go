@@ -17,6 +17,10 @@ type MaintenanceSQL struct {
 	Stats      string // gives entries and bytes
 }
 
+// HeadsPage is how many heads a page has where it leads to the next one by an index. Where one sandbox stands is
+// looked for again from where its page began.
+const HeadsPage = 64
+
 // Maintenance are the operations for those who operate a ledger.
 type Maintenance struct {
 	DB Database

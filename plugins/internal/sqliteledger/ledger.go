@@ -31,7 +31,7 @@ func New(sql Statements) *Ledger {
 	l := &Ledger{sql: sql, readFirst: sql.first()}
 	l.store, l.storeAbove = newAppend(&l.sql), newAppendAbove(&l.sql)
 	l.Environments = ledgerkit.Environments{DB: &l.tables, Ensure: l.tables.ensure, Readable: l.tables.readable, SQL: &l.sql.Environments}
-	l.Maintenance = ledgerkit.Maintenance{DB: &l.tables, SQL: l.maintenance, Most: ledgerkit.DefaultPage}
+	l.Maintenance = ledgerkit.Maintenance{DB: &l.tables, SQL: l.maintenance, Most: ledgerkit.HeadsPage}
 	return l
 }
 

@@ -148,14 +148,11 @@ func Standard() Statements {
 			Delete: `DELETE FROM alineo_environments WHERE name = ?`,
 		},
 		Maintenance: ledgerkit.MaintenanceSQL{
-			// Of the entries it reads the first of each sandbox. The pluses take the affinity away: without them
-			// SQLite would use the index for the name only, and walk over all that a name has.
+			// Of the entries it reads the first of each sandbox.
 			Heads: `WITH RECURSIVE known(name, sandbox_id) AS (
-  SELECT * FROM (SELECT name, sandbox_id FROM alineo_events WHERE (name, sandbox_id) > (?1, ?2)
-   ORDER BY name, sandbox_id, ts, id LIMIT 1)
+  SELECT name, sandbox_id FROM alineo_events WHERE id = ` + nextSandbox("?1", "?2") + `
   UNION ALL
-  SELECT e.name, e.sandbox_id FROM known CROSS JOIN alineo_events e WHERE e.id = (SELECT n.id FROM alineo_events n
-   WHERE (n.name, n.sandbox_id) > (+known.name, +known.sandbox_id) ORDER BY n.name, n.sandbox_id, n.ts, n.id LIMIT 1)
+  SELECT e.name, e.sandbox_id FROM known CROSS JOIN alineo_events e WHERE e.id = ` + nextSandbox("known.name", "known.sandbox_id") + `
   LIMIT ?3)
  SELECT k.name, k.sandbox_id, coalesce(epoch, 0), coalesce(hash, x''), CASE WHEN hash <> x'' THEN segment_id ELSE x'' END, coalesce(entries, 0), coalesce(max_ts, 0)
  FROM (SELECT name, sandbox_id FROM known UNION SELECT * FROM (SELECT name, sandbox_id FROM alineo_host_heads h
@@ -188,6 +185,14 @@ func lastSQL(scope, backwards, forwards string) string {
    sum(100 + coalesce(octet_length(payload), 0) + coalesce(octet_length(error), 0)) OVER (ORDER BY ` + backwards + `) AS size
   FROM (` + scope + ` ORDER BY ` + backwards + ` LIMIT ?3))
  WHERE n = 1 OR size <= ?4 ORDER BY ` + forwards
+}
+
+// nextSandbox is the first entry of the sandbox behind a key. Of (name, sandbox_id) > (…) SQLite walks along
+// all the entries that the key itself has.
+func nextSandbox(name, id string) string {
+	return `coalesce(
+   (SELECT n.id FROM alineo_events n WHERE n.name = ` + name + ` AND n.sandbox_id > ` + id + ` ORDER BY n.sandbox_id, n.ts, n.id LIMIT 1),
+   (SELECT n.id FROM alineo_events n WHERE n.name > ` + name + ` ORDER BY n.name, n.sandbox_id, n.ts, n.id LIMIT 1))`
 }
 
 // ofCreated is what a key of the created entries' payloads says, the highest when there are several. A
