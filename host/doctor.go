@@ -17,7 +17,7 @@ import (
 
 // Finding is one thing that Doctor looked at.
 type Finding struct {
-	Area   string `json:"area"`   // "engine", "plugin", "ledger", "cache", "server"
+	Area   string `json:"area"`   // "engine", "plugin", "ledger", "cache", "server", "secret"
 	Name   string `json:"name"`   // of what was looked at
 	OK     bool   `json:"ok"`     // it works
 	Fatal  bool   `json:"fatal"`  // nothing runs until it is fixed
@@ -31,6 +31,11 @@ func Doctor(ctx context.Context, cfg *config.Config) []Finding {
 	var found []Finding
 	found = append(found, checkServer(ctx, cfg)...)
 	found = append(found, checkCache(ctx))
+	if problems, ok := errors.AsType[config.Problems](cfg.CheckSecrets()); ok {
+		for _, p := range problems {
+			found = append(found, Finding{Area: "secret", Name: p.Key, Detail: p.Error(), Fix: "plugins that are granted it can't use it: put it there"})
+		}
+	}
 	h, err := Open(ctx, cfg)
 	if err != nil {
 		return append(found, Finding{

@@ -18,6 +18,9 @@ func newConfigCheck(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := cfg.CheckSecrets(); err != nil {
+				return &exitError{code: exitUsage, err: err}
+			}
 			file := cfg.File()
 			if a.out.json {
 				return a.out.data(struct {

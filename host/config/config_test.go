@@ -328,3 +328,34 @@ func TestReadSecret(t *testing.T) {
 	fails("env", "TOKEN")
 	fails("other", "none of that name")
 }
+
+// TestSecretThatCannotBeRead is nobody's matter but his who asks for it, and he is told where it stands.
+func TestSecretThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	there := false
+	cfg, err := config.Parse("alineo.toml", []byte("[secrets]\nfine = \"as it is\"\ngone = \"env:GONE\"\nfile = \"file:/no/such/file\"\n"),
+		config.WithEnv(func(name string) (string, bool) {
+			if !there || name != "GONE" {
+				return "", false
+			}
+			return "now", true
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := cfg.ReadSecret("fine"); err != nil || got.Reveal() != "as it is" {
+		t.Error(err)
+	}
+	const gone, file = "alineo.toml:3:1: secrets.gone: env:GONE: the environment has no variable GONE",
+		"alineo.toml:4:1: secrets.file: file:/no/such/file: no such file or directory"
+	if _, err := cfg.ReadSecret("gone"); err == nil || err.Error() != gone {
+		t.Errorf("got %v", err)
+	}
+	if err := cfg.CheckSecrets(); err == nil || err.Error() != gone+"\n"+file {
+		t.Errorf("got %v", err)
+	}
+	there = true
+	if got, err := cfg.ReadSecret("gone"); err != nil || got.Reveal() != "now" {
+		t.Errorf("once it is there: %v", err)
+	}
+}

@@ -88,14 +88,28 @@ func grantedHost(address string) (string, error) {
 // SecretNames are the names under [secrets], sorted.
 func (c *Config) SecretNames() []string { return sortedKeys(c.Secrets) }
 
+// CheckSecrets reads every secret under [secrets], as their users do later. The error is [Problems].
+func (c *Config) CheckSecrets() error {
+	var all Problems
+	for _, name := range c.SecretNames() {
+		_, err := c.ReadSecret(name)
+		if problem, ok := errors.AsType[Problem](err); ok {
+			all = append(all, problem)
+		}
+	}
+	return all.asError()
+}
+
 // ReadSecret returns a secret as it is now: what its reference leads to is read again, so that one that
-// was rotated is the new one. The error says where it was looked for, and nothing of its value.
+// was rotated is the new one. The error is a [Problem] when that can't be read: it says where the file names
+// it, and nothing of its value.
 func (c *Config) ReadSecret(name string) (Secret, error) {
 	value, ok := c.Secrets[name]
 	if !ok {
 		return Secret{}, fmt.Errorf("reading secret %q: there is none of that name under [secrets]", name)
 	}
-	reference := c.Origin(toml.Key{"secrets", name}.String()).Reference
+	key := toml.Key{"secrets", name}.String()
+	reference := c.Origin(key).Reference
 	if reference == "" || c.env == nil {
 		return value, nil
 	}
@@ -105,7 +119,7 @@ func (c *Config) ReadSecret(name string) (Secret, error) {
 		err = errors.New(reference + ": it is empty")
 	}
 	if err != nil {
-		return Secret{}, fmt.Errorf("reading secret %q: %w", name, err)
+		return Secret{}, c.Problem(key, err.Error())
 	}
 	return NewSecret(text), nil
 }

@@ -197,8 +197,9 @@ func (k *checker) credentials() {
 			didYouMean(name, append(sortedKeys(k.Plugins), k.bundled...)))
 	}
 	for _, name := range sortedKeys(k.Secrets) {
-		if !k.Secrets[name].IsSet() {
-			k.addf(toml.Key{"secrets", name}.String(), "the secret is empty")
+		key := toml.Key{"secrets", name}.String()
+		if !k.Secrets[name].IsSet() && k.Origin(key).Reference == "" {
+			k.addf(key, "the secret is empty")
 		}
 	}
 }
