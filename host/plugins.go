@@ -111,6 +111,7 @@ func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 		return nil, errors.Join(positions(h.cfg, name, err), spec.caps.Close())
 	}
 	l := &loaded{name: name, seat: plugin.NewSeat(occupant), caps: spec.caps, files: spec.Files, cfg: cfg}
+	l.caps.OnDue(func() { h.keepFresh(l) })
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
@@ -121,6 +122,18 @@ func (h *Host) load(ctx context.Context, name string) (*loaded, error) {
 		return nil, errors.Join(ErrClosed, l.close(ctx))
 	}
 	return l, nil
+}
+
+// freshWithin bounds what a plugin does for what it keeps.
+const freshWithin = time.Minute
+
+// keepFresh lets a plugin renew what it keeps, when that ends soon and nobody may ask for anything until then.
+func (h *Host) keepFresh(l *loaded) {
+	ctx, cancel := context.WithTimeout(context.Background(), freshWithin)
+	defer cancel()
+	if err := l.seat.Call(ctx, abi.OpHealth, nil, nil, nil); err != nil {
+		h.log.Warn("a plugin could not be asked to renew what it keeps", "plugin", l.name, "err", err)
+	}
 }
 
 // start compiles a plugin's module and starts it.

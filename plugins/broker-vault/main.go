@@ -60,12 +60,13 @@ func unknown(source abi.Source) error {
 	return fail(abi.CodeNotFound, "the reference \""+source.Ref+"\" is none that this broker knows (secret:NAME, or vault:MOUNT/PATH#KEY)")
 }
 
-// health says which Vault values come from; it asks for nothing, so that a Vault which is gone keeps nobody
-// from delivering.
+// health says which Vault values come from. It asks for nothing but, when it is time, a renewal, and a Vault
+// that is gone keeps nobody from delivering.
 func (b *broker) health() (string, error) {
 	if b.keeper == nil {
 		return "delivers to egress sidecars; no Vault is configured", nil
 	}
+	b.keeper.refresh()
 	return "delivers to egress sidecars; values come from " + b.keeper.address, nil
 }
 

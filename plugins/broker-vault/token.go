@@ -53,12 +53,26 @@ func (k *keeper) kept(version uint64) (alineo.Secret, bool) {
 		return kept.Secret, true
 	}
 	if l.Renewable {
-		if token, err := k.renew(kept.Secret, l); err == nil {
+		token, err := k.renew(kept.Secret, l)
+		if err == nil {
 			return token, true
 		}
+		alineo.Log(alineo.Warn, err.Error())
 	}
 	// What is left of it is too short to count on, unless there is nothing else to be had.
 	return kept.Secret, k.Auth == authToken
+}
+
+// refresh renews the kept token if it is time, so that it doesn't end because nobody asks for anything.
+func (k *keeper) refresh() {
+	var version uint64
+	if k.Auth == authToken {
+		var err error
+		if _, version, err = alineo.GrantedSecret(k.Token); err != nil {
+			return // whoever asks for something is told
+		}
+	}
+	k.kept(version)
 }
 
 func (k *keeper) role() string {

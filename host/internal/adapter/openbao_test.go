@@ -48,6 +48,8 @@ type bao struct {
 	secrets *values
 	crossed *crossing
 	log     *logText
+	set     *capability.Set
+	health  func(context.Context) error
 }
 
 // logText is what the host and the guest log.
@@ -95,7 +97,8 @@ func openBaoVia(t *testing.T, server *baotest.Server, client *outbound.Client, a
 	if err != nil {
 		t.Fatal(errors.Join(err, set.Close()))
 	}
-	b.Broker = adapter.NewBroker(p)
+	b.Broker, b.set = adapter.NewBroker(p), set
+	b.health = func(ctx context.Context) error { return p.Call(ctx, abi.OpHealth, nil, nil, nil) }
 	t.Cleanup(func() {
 		if err := errors.Join(b.Close(context.Background()), set.Close()); err != nil {
 			t.Error(err)
@@ -254,6 +257,40 @@ func TestOpenBaoTokens(t *testing.T) {
 		b.finds(t, "vault:secret/x#token", "value")
 	}
 	b.hides(t, first, second, short, renewed, "value\"")
+}
+
+// TestOpenBaoTokenThatNobodyUses is renewed all the same, when the host says that it is time.
+func TestOpenBaoTokenThatNobodyUses(t *testing.T) {
+	t.Parallel()
+	server := baotest.New(t, baotest.Options{})
+	server.Call(t, "POST", "secret/data/x", `{"data":{"token":"value"}}`, nil)
+	var made login
+	server.Call(t, "POST", "auth/token/create", `{"policies":["root"],"period":"12s"}`, &made)
+	b := openBao(t, server, withToken, map[string]string{"vault-token": made.Auth.Token})
+	told := make(chan error, 10)
+	b.set.OnDue(func() { told <- b.health(context.Background()) })
+	b.finds(t, "vault:secret/x#token", "value")
+	var found struct {
+		Data struct {
+			Renewed int64 `json:"last_renewal_time"`
+		} `json:"data"`
+	}
+	look := func() int64 {
+		server.Call(t, "POST", "auth/token/lookup", `{"token":"`+made.Auth.Token+`"}`, &found)
+		return found.Data.Renewed
+	}
+	early := time.Now()
+	err := b.health(t.Context())
+	if renewed := look(); err != nil || renewed != 0 && time.Since(early) < time.Second {
+		t.Errorf("renewed before it is time: %v", err)
+	}
+	if err := <-told; err != nil {
+		t.Error(err)
+	}
+	if look() == 0 {
+		t.Error("it was not renewed")
+	}
+	b.hides(t, made.Auth.Token)
 }
 
 // eventually waits for something that time brings.

@@ -44,6 +44,7 @@ func (s *Set) secretKeep(_ context.Context, call *Call, req, dst []byte) ([]byte
 // whether anybody asks or not. Its zero value is ready; it is safe for concurrent use.
 type keeper struct {
 	mu   sync.Mutex
+	due  func() // see Set.OnDue; may be nil
 	kept map[string]*kept
 }
 
@@ -52,6 +53,7 @@ type kept struct {
 	note    []byte
 	expires time.Time   // zero: never
 	timer   *time.Timer // that drops it; nil: none
+	soon    *time.Timer // that tells before that; nil: none
 }
 
 // left is how many milliseconds it may still be used, 0 for no end.
@@ -87,6 +89,8 @@ func (k *keeper) keep(name string, secret credential.Secret, ttl uint64, note []
 		life := time.Duration(ttl) * time.Millisecond
 		one.expires = time.Now().Add(life)
 		one.timer = time.AfterFunc(life, func() { k.drop(name, one) })
+		const part, of = 2, 3
+		one.soon = time.AfterFunc(life/of*part, func() { k.soon(name, one) })
 	}
 	k.kept[name] = one
 	return true
@@ -95,7 +99,35 @@ func (k *keeper) keep(name string, secret credential.Secret, ttl uint64, note []
 func (k *kept) stop() {
 	if k.timer != nil {
 		k.timer.Stop()
+		k.soon.Stop()
 	}
+}
+
+// leastSoon is the shortest time after which it is told again that a secret ends soon.
+const leastSoon = time.Second
+
+// soon tells that a kept secret ends soon, and again at half of what is then left, until something else is
+// kept in its place.
+func (k *keeper) soon(name string, one *kept) {
+	k.mu.Lock()
+	due := k.due
+	k.mu.Unlock()
+	if due != nil {
+		due()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if left := time.Until(one.expires) / 2; k.kept[name] == one && left > leastSoon {
+		one.soon.Reset(left)
+	}
+}
+
+// OnDue has f called, in a goroutine of its own, when two thirds of the time of a secret that the plugin
+// keeps are over, and again later as long as the plugin keeps nothing new in its place.
+func (s *Set) OnDue(f func()) {
+	s.keeper.mu.Lock()
+	defer s.keeper.mu.Unlock()
+	s.keeper.due = f
 }
 
 // drop forgets what was kept, unless something else was kept since.
