@@ -181,7 +181,7 @@ func (a *app) knownEnvironment(ctx context.Context, h *host.Host, name string) e
 
 // bindingTo binds credentials to the sandbox that create makes, before anybody gets it.
 func bindingTo(
-	ctx context.Context, specs []boundSpec, values []credential.Secret, create func(*sandbox.Client, map[string]string) (*sandbox.Handle, error),
+	ctx context.Context, specs []boundSpec, values []credential.Resolved, create func(*sandbox.Client, map[string]string) (*sandbox.Handle, error),
 ) func(*sandbox.Client, map[string]string) (*sandbox.Handle, error) {
 	return func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
 		sb, err := create(boxes, env)

@@ -26,6 +26,12 @@ type bindingFlags struct {
 	bearer, basic                               bool
 }
 
+// Flags that people take for the place of a value.
+const (
+	bearerFlag = "bearer"
+	basicFlag  = "basic"
+)
+
 func (f *bindingFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "requests to this `host`, or *.domain; may be repeated")
 	cmd.Flags().StringVar(&f.prefix, "path-prefix", "", "only those whose path begins with this `path`")
@@ -33,8 +39,8 @@ func (f *bindingFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.methods, "method", nil, "only these `methods` (default: GET, POST, PUT, PATCH and DELETE)")
 	cmd.Flags().StringSliceVar(&f.schemes, "scheme", nil, "https, http or both (default: https)")
 	cmd.Flags().IntSliceVar(&f.ports, "port", nil, "`ports` (default: 443)")
-	cmd.Flags().BoolVar(&f.bearer, "bearer", false, "as Authorization: Bearer VALUE")
-	cmd.Flags().BoolVar(&f.basic, "basic", false, "as Authorization: Basic VALUE; the value is user:password in base64")
+	cmd.Flags().BoolVar(&f.bearer, bearerFlag, false, "as Authorization: Bearer VALUE")
+	cmd.Flags().BoolVar(&f.basic, basicFlag, false, "as Authorization: Basic VALUE; the value is user:password in base64")
 	cmd.Flags().StringVar(&f.header, "header", "", "as the header of this `name`")
 	cmd.Flags().StringArrayVar(&f.headers, "headers", nil, "as several headers, each `NAME` or NAME=CREDENTIAL for another one's value; may be repeated")
 	cmd.Flags().StringVar(&f.placeholder, "placeholder", "", "in place of this `text` in the request")
@@ -96,6 +102,7 @@ func (f *boundFlags) add(cmd *cobra.Command) {
 // boundSpec is a credential to be bound.
 type boundSpec struct {
 	credential.Bound
+	typed typed
 }
 
 // parse reads the credentials, before anything is opened.
@@ -114,14 +121,20 @@ func (f *boundFlags) parse() ([]boundSpec, error) {
 
 func parseBound(text string) (boundSpec, error) {
 	var flags bindingFlags
-	var spec boundSpec
+	spec := boundSpec{typed: newTyped()}
+	n := 0
 	for part := range strings.SplitSeq(text, ",") {
+		n++
 		key, value, has := strings.Cut(part, "=")
 		switch key {
 		case "name":
 			spec.Name = value
 		case "from":
-			spec.Source = sourceOf(value)
+			var err error
+			spec.typed.source(value)
+			if spec.Source, err = sourceOf(value); err != nil {
+				return spec, fmt.Errorf("from=: %w", err)
+			}
 		case "host":
 			flags.hosts = append(flags.hosts, value)
 		case "path-prefix":
@@ -135,7 +148,7 @@ func parseBound(text string) (boundSpec, error) {
 		case "port":
 			port, err := strconv.Atoi(value)
 			if err != nil {
-				return spec, fmt.Errorf("port %q is no number", value)
+				return spec, errors.New("what follows port= is no number")
 			}
 			flags.ports = append(flags.ports, port)
 		case "bearer", "basic":
@@ -152,17 +165,18 @@ func parseBound(text string) (boundSpec, error) {
 		case "value":
 			return spec, errors.New("a value is never given on a command line; from= says where it is")
 		default:
-			return spec, fmt.Errorf("%q is none of name, from, host, path-prefix, path, method, scheme, port, bearer, basic, header, placeholder and in", key)
+			return spec, fmt.Errorf("part %d, between commas, is none of name, from, host, path-prefix, path, method, scheme, port, bearer, basic, header, placeholder and in", n)
 		}
 	}
 	if spec.Source == nil {
 		return spec, errors.New("it does not say from= where the value comes (from=env:NAME, or what the broker knows)")
 	}
+	spec.typed.binding(&flags)
 	var err error
 	if spec.Binding, err = flags.binding(); err == nil {
 		err = errors.Join(credential.ValidateName(spec.Name), spec.Source.Validate())
 	}
-	return spec, err
+	return spec, spec.typed.clean(err)
 }
 
 // policy is a policy under which the credentials can be bound: the proxy needs one, and a rule of its
@@ -185,39 +199,38 @@ func (f *boundFlags) policy(policy *opensandbox.NetworkPolicy, specs []boundSpec
 }
 
 // resolveBound gets the values, all of them before a sandbox is made.
-func (a *app) resolveBound(ctx context.Context, h *host.Host, specs []boundSpec) ([]credential.Secret, error) {
-	values := make([]credential.Secret, len(specs))
+func (a *app) resolveBound(ctx context.Context, h *host.Host, specs []boundSpec) ([]credential.Resolved, error) {
+	values := make([]credential.Resolved, len(specs))
 	for i, spec := range specs {
 		var err error
 		if values[i], err = a.resolve(ctx, h, spec.Name, spec.Source); err != nil {
-			return nil, err
+			return nil, spec.typed.clean(err)
 		}
 	}
 	return values, nil
 }
 
 // resolve gets a value from where it is kept.
-func (a *app) resolve(ctx context.Context, h *host.Host, name string, source *credential.Source) (credential.Secret, error) {
+func (a *app) resolve(ctx context.Context, h *host.Host, name string, source *credential.Source) (credential.Resolved, error) {
 	if source.Type == credential.SourceEnv {
 		value, ok := os.LookupEnv(source.VarName)
 		if !ok {
-			return credential.Secret{}, fmt.Errorf("credential %q: %s is not set", name, source)
+			return credential.Resolved{}, fmt.Errorf("credential %q: %s is not set", name, source)
 		}
-		return credential.NewSecret(value), nil
+		return credential.Resolved{Value: credential.NewSecret(value)}, nil
 	}
 	broker, err := h.Broker(ctx)
 	if err != nil {
-		return credential.Secret{}, err
+		return credential.Resolved{}, err
 	}
-	found, err := broker.Resolve(ctx, name, *source)
-	return found.Value, err
+	return broker.Resolve(ctx, name, *source)
 }
 
 // bindAll binds what was asked for with a sandbox.
-func bindAll(ctx context.Context, sb *sandbox.Handle, specs []boundSpec, values []credential.Secret) error {
+func bindAll(ctx context.Context, sb *sandbox.Handle, specs []boundSpec, values []credential.Resolved) error {
 	for i, spec := range specs {
-		if err := sb.Credentials().Set(ctx, spec.Name, values[i], spec.Binding, spec.Source); err != nil {
-			return err
+		if err := sb.Credentials().SetResolved(ctx, spec.Name, values[i], spec.Binding, spec.Source); err != nil {
+			return spec.typed.clean(err)
 		}
 	}
 	return nil

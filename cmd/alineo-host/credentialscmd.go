@@ -55,8 +55,12 @@ standard input), from standard input when that is no terminal, or from whoever t
 			}
 			return usage(cobra.ExactArgs(2))(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			var binding *credential.Binding
+			values := newTyped()
+			values.source(from)
+			values.binding(&f)
+			defer func() { err = values.clean(err) }()
 			if f.any() {
 				made, err := f.binding()
 				if err != nil {
@@ -64,11 +68,9 @@ standard input), from standard input when that is no terminal, or from whoever t
 				}
 				binding = &made
 			}
-			source := sourceOf(from)
-			if source != nil {
-				if err := source.Validate(); err != nil {
-					return &exitError{code: exitUsage, err: fmt.Errorf("--from %s: %w", from, err)}
-				}
+			source, err := sourceOf(from)
+			if err != nil {
+				return &exitError{code: exitUsage, err: fmt.Errorf("--from: %w", err)}
 			}
 			return a.setCredential(cmd.Context(), args[0], args[1], binding, source, file)
 		},
@@ -91,10 +93,11 @@ func (a *app) setCredential(
 	}
 	return a.drive(ctx, id, sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
 		if !value.IsSet() {
-			var err error
-			if value, err = a.resolve(ctx, sb.host, name, source); err != nil {
+			resolved, err := a.resolve(ctx, sb.host, name, source)
+			if err != nil {
 				return err
 			}
+			value = resolved.Value // we end before it does
 		}
 		var err error
 		if binding == nil {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/config"
@@ -52,6 +54,9 @@ and "help exit-codes" says what the exit codes mean.`,
 	root.PersistentFlags().BoolVar(&asJSON, "json", false, "print data as JSON, one value a line")
 	root.PersistentFlags().BoolVarP(&quiet, "quiet", "q", false, "print only the output itself and errors")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && (wrong.GetFlag().Name == bearerFlag || wrong.GetFlag().Name == basicFlag) {
+			err = fmt.Errorf("--%s stands alone: a value is never an argument, give it on standard input", wrong.GetFlag().Name) // not what was typed
+		}
 		return &exitError{code: exitUsage, err: fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(

@@ -103,13 +103,65 @@ func (a *app) askCredential(ctx context.Context, name string, source credential.
 	return value, nil
 }
 
-// sourceOf reads what says where a value comes from: env:NAME, or anything that the broker knows.
-func sourceOf(text string) *credential.Source {
+// sourceOf reads what says where a value comes from: env:NAME, or anything that the broker knows. The error
+// doesn't repeat it: who mistakes it for the place of the value has typed that there.
+func sourceOf(text string) (*credential.Source, error) {
+	const ways = "env:NAME, secret:NAME, vault:MOUNT/PATH#KEY, or what else the broker knows; a value is never an argument, give it on standard input"
 	if text == "" {
-		return nil
+		return nil, nil //nolint:nilnil // none was given
 	}
-	if name, ok := strings.CutPrefix(text, "env:"); ok {
-		return credential.Env(name)
+	scheme, rest, ok := strings.Cut(text, ":")
+	switch {
+	case !ok || scheme == "" || rest == "":
+		return nil, errors.New("what stands there does not say where a value is (" + ways + ")")
+	case scheme != "env":
+		return credential.External(text), nil
+	case !variableName(rest):
+		return nil, errors.New("what follows env: is not the name of a variable (" + ways + ")")
 	}
-	return credential.External(text)
+	return credential.Env(rest), nil
+}
+
+// variableName tells what shells take for one.
+func variableName(text string) bool {
+	for i, r := range text {
+		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// typed are texts of a command line that could be values, put where a name or a place was meant: no error
+// repeats them. A reference with a word in front that every broker of ours knows is none.
+type typed struct{ hide *credential.Redactor }
+
+func newTyped() typed { return typed{credential.NewRedactor()} }
+
+func (t typed) source(text string) {
+	switch scheme, _, _ := strings.Cut(text, ":"); scheme {
+	case "env", "secret", "vault":
+	default:
+		t.hide.Add(credential.NewSecret(text))
+	}
+}
+
+func (t typed) binding(f *bindingFlags) {
+	for _, text := range append([]string{f.header}, f.headers...) {
+		name, other, _ := strings.Cut(text, "=")
+		if strings.ContainsAny(name, ": \t") {
+			t.hide.Add(credential.NewSecret(name))
+			_, name, _ = strings.Cut(name, ":")
+			t.hide.Add(credential.NewSecret(strings.TrimSpace(name)))
+		}
+		t.hide.Add(credential.NewSecret(other))
+	}
+}
+
+// clean is err without them.
+func (t typed) clean(err error) error {
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return &exitError{code: exit.code, err: t.hide.Error(exit.err)}
+	}
+	return t.hide.Error(err)
 }

@@ -47,15 +47,33 @@ type CredentialStatus struct {
 // again when the sandbox is resumed or forked; nil: whoever does that has to know it. When Set returns,
 // matching requests have the value.
 func (c *Credentials) Set(ctx context.Context, name string, value credential.Secret, binding credential.Binding, source *credential.Source) error {
+	return c.SetResolved(ctx, name, credential.Resolved{Value: value}, binding, source)
+}
+
+// SetResolved is Set with a value that may end. One that does is taken from its source again in time, as
+// Refresh does it, as long as the handle is open.
+func (c *Credentials) SetResolved(
+	ctx context.Context, name string, resolved credential.Resolved, binding credential.Binding, source *credential.Source,
+) error {
 	const op = "setting credential"
-	defer c.h.c.redactor().Add(value)() // no refusal says it
+	defer c.h.c.redactor().Add(resolved.Value)() // no refusal says it
 	bound := credential.Bound{Name: name, Binding: binding, Source: source}
 	return c.change(ctx, op, name, func(state *bindings) error {
-		if err := c.h.check(bound, &value); err != nil {
+		err := c.h.check(bound, &resolved.Value)
+		if err == nil {
+			err = c.h.knowsOthers(ctx, state, bound)
+		}
+		if err != nil {
 			return err
 		}
 		state.release(name)
-		return c.h.bind(ctx, state, bound, value)
+		if err := c.h.bind(ctx, state, bound, resolved.Value); err != nil {
+			return err
+		}
+		if source != nil {
+			c.h.lease(state, name, resolved)
+		}
+		return nil
 	})
 }
 
@@ -81,7 +99,11 @@ func (c *Credentials) Patch(ctx context.Context, name string, patch CredentialPa
 		if patch.Value == nil && patch.Binding == nil && patch.Source == nil {
 			return fmt.Errorf("%w: nothing is to be changed", ErrInvalid)
 		}
-		if err := c.h.check(after, patch.Value); err != nil {
+		err := c.h.check(after, patch.Value)
+		if err == nil && patch.Binding != nil {
+			err = c.h.knowsOthers(ctx, state, after)
+		}
+		if err != nil {
 			return err
 		}
 		if patch.Value != nil {
@@ -207,6 +229,28 @@ func (h *Handle) check(bound credential.Bound, value *credential.Secret) error {
 	for _, r := range [...]*credential.Redactor{known, h.c.redactor()} {
 		if !slices.Equal(r.JSON(payload, true), payload) {
 			return fmt.Errorf("%w: the name, the binding or the source has the value of a credential in it", ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// knowsOthers refuses a binding that names another credential which isn't there, before that is recorded: it
+// may be a value that somebody has put in the place of a name.
+func (h *Handle) knowsOthers(ctx context.Context, state *bindings, bound credential.Bound) error {
+	var live []credential.Bound
+	for _, header := range bound.Binding.Injection.Headers {
+		_, known := state.list.find(header.Credential)
+		if known || header.Credential == "" || header.Credential == bound.Name {
+			continue
+		}
+		if live == nil {
+			var err error
+			if live, err = h.c.broker().ListBindings(ctx, h.brokerSandbox()); err != nil {
+				return h.ofBroker(err)
+			}
+		}
+		if !slices.ContainsFunc(live, func(b credential.Bound) bool { return b.Name == header.Credential }) {
+			return fmt.Errorf("%w: header %q is to have the value of another credential, and none of that name is bound", credential.ErrInvalid, header.Name)
 		}
 	}
 	return nil

@@ -147,6 +147,9 @@ func TestCredentialsRefused(t *testing.T) {
 	r := newRig(t, withBroker(nativebroker.New(nativebroker.Options{}), nil))
 	plain, h := r.create(sandbox.CreateOptions{}), r.proxied()
 	header := credential.Header("api.example.com", "", "X-Api-Key")
+	several := credential.Binding{Hosts: []string{"api.example.com"}, Injection: credential.Injection{
+		Type: credential.TypeCustomHeaders, Headers: []credential.HeaderValue{{Name: "X-Api-Key"}, {Name: "X-Other", Credential: "top-secret"}},
+	}}
 	try := func(h *sandbox.Handle, name, value string, b credential.Binding, s *credential.Source) error {
 		return h.Credentials().Set(t.Context(), name, credential.NewSecret(value), b, s)
 	}
@@ -159,6 +162,7 @@ func TestCredentialsRefused(t *testing.T) {
 		"bad source":    {try(h, "a", canary, header, &credential.Source{Type: "env"}), credential.ErrInvalid},
 		"value in name": {try(h, "my-top-secret", "top-secret", header, nil), sandbox.ErrInvalid},
 		"value in ref":  {try(h, "a", canary, header, credential.External(canary)), sandbox.ErrInvalid},
+		"value as name": {try(h, "a", canary, several, nil), credential.ErrInvalid},
 		"not bound":     {h.Credentials().Patch(t.Context(), "a", sandbox.CredentialPatch{Binding: &header}), credential.ErrNotFound},
 		"nothing known": {h.Credentials().Refresh(t.Context(), "a", nil), credential.ErrNotFound},
 	} {
@@ -457,13 +461,20 @@ func TestLease(t *testing.T) {
 	h := r.proxied()
 	r.set(h, "api", canary, credential.Bearer("api.example.com"), credential.External("table:api"))
 	child := r.keep(h.Fork(t.Context(), sandbox.ForkOptions{}))
-	broker.Put("table:api", canary+"-later")
-	for deadline := time.Now().Add(time.Minute); !r.writer.Redactor().Has(canary + "-later"); {
-		if time.Now().After(deadline) {
-			t.Fatal("the value was not taken anew")
+	anew := func(h *sandbox.Handle, value string) {
+		t.Helper()
+		broker.Put("table:api", value)
+		for deadline := time.Now().Add(time.Minute); !r.writer.Redactor().Has(value); {
+			if time.Now().After(deadline) {
+				t.Fatal("the value was not taken anew")
+			}
+			r.bindings(h)
 		}
-		r.bindings(child)
 	}
+	anew(child, canary+"-later")
 	must(t, child.Close(t.Context()))
+	must(t, h.Credentials().SetResolved(t.Context(), "api", credential.Resolved{Value: credential.NewSecret(canary), Expires: time.Now().Add(time.Second)},
+		credential.Bearer("api.example.com"), credential.External("table:api")))
+	anew(h, canary+"-set")
 	must(t, h.Close(t.Context()))
 }
