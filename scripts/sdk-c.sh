@@ -19,7 +19,9 @@ target="--target=wasm32 -nostdlib -Wl,--no-entry"
 if grep -q '^// libc$' "$source"; then
 	target="--target=wasm32-wasi -mexec-model=reactor"
 fi
+# The stack lies below everything else, so that what grows beyond it traps and overwrites nothing.
 # shellcheck disable=SC2086 # the target is several words
-"$found" $target -std=c11 -O2 -mbulk-memory -Wall -Wextra -Werror -Wno-unused-parameter -Wl,--strip-all -I "$root/sdk/c" \
+"$found" $target -std=c11 -O2 -mbulk-memory -Wall -Wextra -Werror -Wno-unused-parameter \
+	-Wl,--strip-all -Wl,--stack-first -Wl,-z,stack-size=262144 -I "$root/sdk/c" \
 	-o "$out" "$root"/sdk/c/alineo*.c \
 	"$(dirname "$source")"/*.c

@@ -29,6 +29,9 @@ const (
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	for _, l := range languages() {
+		if l.vectors == "" {
+			continue // package abi tries them itself
+		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			m := instantiate(t, l.module(t, l.vectors))
