@@ -50,6 +50,8 @@ func ListPlugins(cfg *config.Config) []PluginEntry {
 		switch name {
 		case cfg.Ledger.Plugin:
 			entry.Used = "ledger"
+		case cfg.RunsPlugin():
+			entry.Used = "runs"
 		case cfg.Credentials.Broker:
 			entry.Used = "credentials"
 		}

@@ -132,6 +132,9 @@ func pluginStatus(p *serve.Plugin) string {
 
 // short writes a time with three digits or so.
 func short(d time.Duration) string {
+	if d == 0 {
+		return "-" // there were no calls
+	}
 	unit := time.Duration(1)
 	for d >= 1000*unit {
 		unit *= 10
