@@ -2,19 +2,19 @@
 /* A ledger in a file of JSON lines. */
 #include "ledger.h"
 
-static alineo_str kinds[] = {{"ledger", 6}};
+static alineo_str kinds[] = {ALINEO_STR("ledger")};
 
 static alineo_want wants[] = {{
-    .name = {"files", 5},
-    .resource = {"/data", 5},
-    .reason = {"keeps the ledger in ledger.jsonl there", 38},
+    .name = ALINEO_STR("files"),
+    .resource = ALINEO_STR("/data"),
+    .reason = ALINEO_STR("keeps the ledger in ledger.jsonl there"),
 }};
 
 alineo_plugin alineo_the_plugin = {
     .manifest =
         {
-            .name = {"ledger-jsonl-c", 14},
-            .version = {"1.0.0", 5},
+            .name = ALINEO_STR("ledger-jsonl-c"),
+            .version = ALINEO_STR("1.0.0"),
             .kinds = kinds,
             .kinds_count = 1,
             .capabilities = wants,

@@ -23,6 +23,9 @@ func recipes() []recipe {
 		{Lang: "go", Kind: "broker", example: "examples/broker-static-go", called: "broker-static"},
 		{Lang: "rust", Kind: "ledger", example: "examples/ledger-memory-rust", called: "ledger-memory-rust", Main: "src/lib.rs"},
 		{Lang: "rust", Kind: "broker", example: "internal/sdktest/testdata/brokers/rust", called: "broker-static", into: "src/", Main: "src/lib.rs"},
+		{Lang: "c", Kind: "ledger", example: "examples/ledger-jsonl-c", called: "ledger-jsonl-c", Main: "main.c", Wants: "files"},
+		{Lang: "as", Kind: "ledger", example: "examples/ledger-memory-as", called: "ledger-memory-as", Main: "ledger.ts"},
+		{Lang: "zig", Kind: "ledger", example: "examples/ledger-memory-zig", called: "ledger-memory-zig", Main: "ledger.zig"},
 	}
 }
 

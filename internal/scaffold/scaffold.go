@@ -38,7 +38,16 @@ var (
 func Kinds() []string { return []string{"ledger", "broker"} }
 
 // Langs returns the languages that there are SDKs for, by the names that Plugin takes.
-func Langs() []string { return []string{"go", "rust"} }
+func Langs() []string { return []string{"go", "rust", "as", "c", "zig"} }
+
+// Templates returns what can be made, without names.
+func Templates() []Plugin {
+	var list []Plugin
+	for _, r := range recipes() {
+		list = append(list, Plugin{Kind: r.Kind, Lang: r.Lang})
+	}
+	return list
+}
 
 // Title is a language's name for people.
 func Title(lang string) string { return languages()[lang].Title }
@@ -149,15 +158,23 @@ func (p Plugin) files(sources fs.FS) (map[string]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the example %s: %w", r.example, err)
 	}
-	rename := strings.NewReplacer(`"`+r.called+`"`, `"`+p.Name+`"`, "../../sdk/", "./sdk/")
 	for _, name := range names {
 		text, err := fs.ReadFile(own, name)
 		if err != nil {
 			return nil, fmt.Errorf("reading the example %s: %w", r.example, err)
 		}
-		files[r.into+name] = file{[]byte(rename.Replace(string(text))), modeText}
+		files[r.into+name] = file{p.rename(r, text), modeText}
 	}
 	return files, p.fill(sources, r, l, files)
+}
+
+// upwards is how an example leads to an SDK, which lies below the plugin's own folder.
+var upwards = regexp.MustCompile(`(\.\./)+sdk/`)
+
+// rename gives a source of an example the plugin's name.
+func (p Plugin) rename(r recipe, text []byte) []byte {
+	text = bytes.ReplaceAll(text, []byte(`"`+r.called+`"`), []byte(`"`+p.Name+`"`))
+	return upwards.ReplaceAll(text, []byte("./sdk/"))
 }
 
 // recipe finds what p is made by.

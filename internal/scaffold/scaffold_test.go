@@ -14,40 +14,39 @@ import (
 // Whether they build and work is tried in internal/sdktest, with real compilers.
 func TestMake(t *testing.T) {
 	t.Parallel()
-	for _, lang := range scaffold.Langs() {
-		for _, kind := range scaffold.Kinds() {
-			t.Run(lang+" "+kind, func(t *testing.T) {
-				t.Parallel()
-				dir := filepath.Join(t.TempDir(), "a", "b")
-				files, err := scaffold.Make(dir, scaffold.Plugin{Name: "good-name", Kind: kind, Lang: lang})
+	for _, p := range scaffold.Templates() {
+		t.Run(p.Lang+" "+p.Kind, func(t *testing.T) {
+			p.Name = "good-name"
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "a", "b")
+			files, err := scaffold.Make(dir, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			named := 0
+			for _, name := range files {
+				text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				named := 0
-				for _, name := range files {
-					text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if strings.Contains(string(text), `"good-name"`) {
-						named++
-					}
-					if own := !strings.Contains(name, "sdk/") && !strings.Contains(name, "abi/"); own {
-						for _, other := range []string{"ledger-memory", "ledger-jsonl", "broker-static", "../../", "{{.", "<no value>"} {
-							if strings.Contains(string(text), other) && !strings.HasPrefix(name, "scripts/") {
-								t.Errorf("%s has %q", name, other)
-							}
+				if strings.Contains(string(text), `"good-name"`) {
+					named++
+				}
+				if own := !strings.Contains(name, "sdk/") && !strings.Contains(name, "abi/"); own {
+					for _, other := range []string{"ledger-memory", "ledger-jsonl", "broker-static", "../../", "{{.", "<no value>"} {
+						if strings.Contains(string(text), other) && !strings.HasPrefix(name, "scripts/") {
+							t.Errorf("%s has %q", name, other)
 						}
 					}
 				}
-				if named == 0 {
-					t.Error("no source has the plugin's name")
-				}
-				if _, err := scaffold.Make(dir, scaffold.Plugin{Name: "good-name", Kind: kind, Lang: lang}); !errors.Is(err, scaffold.ErrNotEmpty) {
-					t.Errorf("made again: %v", err)
-				}
-			})
-		}
+			}
+			if named == 0 {
+				t.Error("no source has the plugin's name")
+			}
+			if _, err := scaffold.Make(dir, p); !errors.Is(err, scaffold.ErrNotEmpty) {
+				t.Errorf("made again: %v", err)
+			}
+		})
 	}
 }
 

@@ -22,13 +22,11 @@ import (
 func TestScaffold(t *testing.T) {
 	t.Parallel()
 	cli := buildCLI(t)
-	for _, lang := range scaffold.Langs() {
-		for _, kind := range scaffold.Kinds() {
-			t.Run(lang+" "+kind, func(t *testing.T) {
-				t.Parallel()
-				author{t: t, cli: cli, home: t.TempDir()}.tries(lang, kind)
-			})
-		}
+	for _, p := range scaffold.Templates() {
+		t.Run(p.Lang+" "+p.Kind, func(t *testing.T) {
+			t.Parallel()
+			author{t: t, cli: cli, home: t.TempDir()}.tries(p.Lang, p.Kind)
+		})
 	}
 }
 

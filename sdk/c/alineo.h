@@ -19,6 +19,9 @@ typedef struct alineo_str {
     size_t len;
 } alineo_str;
 
+/* A literal as a text, in initializers of the manifest: .name = ALINEO_STR("mine") */
+#define ALINEO_STR(literal) {(literal), sizeof(literal) - 1}
+
 typedef struct alineo_bytes {
     const uint8_t *ptr;
     size_t len;
