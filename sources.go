@@ -12,7 +12,7 @@ import (
 //go:embed sdk/assemblyscript/assembly sdk/assemblyscript/README.md
 //go:embed sdk/zig/src sdk/zig/README.md
 //go:embed examples/ledger-memory-go/*.go examples/broker-static-go/*.go
-//go:embed examples/ledger-memory-rust examples/ledger-jsonl-c examples/ledger-memory-as examples/ledger-memory-zig internal/sdktest/testdata/brokers
+//go:embed examples/broker-static-zig examples/ledger-memory-rust examples/ledger-jsonl-c examples/ledger-memory-as examples/ledger-memory-zig internal/sdktest/testdata/brokers
 var sources embed.FS
 
 // Sources are files of this module by their paths. They can't be changed.

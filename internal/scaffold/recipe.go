@@ -18,14 +18,18 @@ type recipe struct {
 }
 
 func recipes() []recipe {
+	const brokers = "internal/sdktest/testdata/brokers/"
 	return []recipe{
 		{Lang: "go", Kind: "ledger", example: "examples/ledger-memory-go", called: "ledger-memory-go"},
 		{Lang: "go", Kind: "broker", example: "examples/broker-static-go", called: "broker-static"},
 		{Lang: "rust", Kind: "ledger", example: "examples/ledger-memory-rust", called: "ledger-memory-rust", Main: "src/lib.rs"},
-		{Lang: "rust", Kind: "broker", example: "internal/sdktest/testdata/brokers/rust", called: "broker-static", into: "src/", Main: "src/lib.rs"},
+		{Lang: "rust", Kind: "broker", example: brokers + "rust", called: "broker-static", into: "src/", Main: "src/lib.rs"},
 		{Lang: "c", Kind: "ledger", example: "examples/ledger-jsonl-c", called: "ledger-jsonl-c", Main: "main.c", Wants: "files"},
+		{Lang: "c", Kind: "broker", example: brokers + "c", called: "broker-static", Main: "main.c"},
 		{Lang: "as", Kind: "ledger", example: "examples/ledger-memory-as", called: "ledger-memory-as", Main: "ledger.ts"},
+		{Lang: "as", Kind: "broker", example: brokers + "assemblyscript", called: "broker-static", Main: "plugin.ts"},
 		{Lang: "zig", Kind: "ledger", example: "examples/ledger-memory-zig", called: "ledger-memory-zig", Main: "ledger.zig"},
+		{Lang: "zig", Kind: "broker", example: "examples/broker-static-zig", called: "broker-static", Main: "broker.zig"},
 	}
 }
 

@@ -21,8 +21,6 @@ type language struct {
 	name    string
 	build   string // the script that makes a module: OUT SOURCE
 	vectors string // source of the module for the golden vectors
-	example string // source of a ledger that needs nothing but what the suite gives it, or empty
-	broker  string // source of a credential broker, or empty
 	hazards string // source of a ledger that makes mistakes
 }
 
@@ -32,21 +30,16 @@ func languages() []language {
 			name: "go", build: "../internal/sdktest/testdata/go.sh", hazards: "internal/sdktest/testdata/hazards/go/main.go",
 		},
 		{
-			name: "rust", build: "sdk-rust.sh", vectors: "sdk/rust/vectors/lib.rs", example: "examples/ledger-memory-rust/src/lib.rs",
-			broker: "internal/sdktest/testdata/brokers/rust/lib.rs", hazards: "internal/sdktest/testdata/hazards/rust/lib.rs",
+			name: "rust", build: "sdk-rust.sh", vectors: "sdk/rust/vectors/lib.rs", hazards: "internal/sdktest/testdata/hazards/rust/lib.rs",
 		},
 		{
-			name: "c", build: "sdk-c.sh", vectors: "sdk/c/vectors/vectors.c", example: "examples/ledger-jsonl-c/main.c",
-			broker: "internal/sdktest/testdata/brokers/c/main.c", hazards: "internal/sdktest/testdata/hazards/c/main.c",
+			name: "c", build: "sdk-c.sh", vectors: "sdk/c/vectors/vectors.c", hazards: "internal/sdktest/testdata/hazards/c/main.c",
 		},
 		{
-			name: "assemblyscript", build: "sdk-as.sh", vectors: "sdk/assemblyscript/vectors/vectors.ts",
-			broker:  "internal/sdktest/testdata/brokers/assemblyscript/plugin.ts",
-			hazards: "internal/sdktest/testdata/hazards/assemblyscript/plugin.ts",
+			name: "assemblyscript", build: "sdk-as.sh", vectors: "sdk/assemblyscript/vectors/vectors.ts", hazards: "internal/sdktest/testdata/hazards/assemblyscript/plugin.ts",
 		},
 		{
-			name: "zig", build: "sdk-zig.sh", vectors: "sdk/zig/vectors/vectors.zig",
-			broker: "examples/broker-static-zig/broker.zig", hazards: "internal/sdktest/testdata/hazards/zig/plugin.zig",
+			name: "zig", build: "sdk-zig.sh", vectors: "sdk/zig/vectors/vectors.zig", hazards: "internal/sdktest/testdata/hazards/zig/plugin.zig",
 		},
 	}
 }

@@ -1,16 +1,14 @@
 /* A credential broker whose values are secrets that the operator granted: static:NAME leads to NAME. */
 #include "alineo_vault.h"
 
-#define TEXT(s) {s, sizeof(s) - 1}
-
-static alineo_str kinds[] = {TEXT("broker")};
-static alineo_str optional[] = {TEXT("broker.resolve")};
+static alineo_str kinds[] = {ALINEO_STR("broker")};
+static alineo_str optional[] = {ALINEO_STR("broker.resolve")};
 static alineo_want wants[] = {
-    {.name = TEXT("secret"), .reason = TEXT("gives them to sandboxes as credentials"), .optional = true},
+    {.name = ALINEO_STR("secret"), .reason = ALINEO_STR("gives them to sandboxes as credentials"), .optional = true},
 };
 
 static alineo_error *resolve(const alineo_broker_resolve_request *request, alineo_broker_resolve_reply *reply) {
-    static const alineo_str prefix = TEXT("static:");
+    static const alineo_str prefix = ALINEO_STR("static:");
     alineo_str ref = request->source.ref;
     if (ref.len < prefix.len || !alineo_str_eq((alineo_str){ref.ptr, prefix.len}, prefix)) {
         return alineo_fail(ALINEO_CODE_NOT_FOUND, "this broker knows references of the form static:NAME");
@@ -25,7 +23,7 @@ static alineo_error *resolve(const alineo_broker_resolve_request *request, aline
 
 alineo_plugin alineo_the_plugin = {
     .manifest = {
-        .name = TEXT("broker-static"), .version = TEXT("1.0.0"),
+        .name = ALINEO_STR("broker-static"), .version = ALINEO_STR("1.0.0"),
         .kinds = kinds, .kinds_count = 1,
         .optional = optional, .optional_count = 1,
         .capabilities = wants, .capabilities_count = 1,
