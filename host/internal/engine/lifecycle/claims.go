@@ -15,7 +15,8 @@ import (
 )
 
 // claims are the named volumes (pvc.claimName): directories that stay when sandboxes end. Each is
-// volumes/NAME/data, and beside it, when it is to end with a sandbox, the file owner with that one's id.
+// volumes/NAME/data, and beside it, when it is to end with a sandbox, the file owner with that one's id: empty
+// until it has one.
 type claims struct {
 	manager *Manager
 
@@ -83,10 +84,29 @@ func (c *claims) find(v volumeRequest) (made bool, err error) {
 		return false, problem(http.StatusBadRequest, codeClaimNotFound,
 			"Volume '%s': named volume '%s' does not exist, and createIfNotExists is false.", v.name, v.claim)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, claimData), 0o755); err != nil {
+	if err := c.make(dir, v.endsWith); err != nil {
 		return false, failed("create", err)
 	}
 	return true, nil
+}
+
+// make makes a volume. One that is to end with a sandbox is marked before it is there: should we end before that
+// sandbox has an id, the volume is nobody's who lives.
+func (c *claims) make(dir string, ends bool) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	owner := filepath.Join(dir, claimOwner)
+	var err error
+	if ends {
+		err = os.WriteFile(owner, nil, 0o600)
+	} else if err = os.Remove(owner); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.MkdirAll(filepath.Join(dir, claimData), 0o755)
 }
 
 // own notes which volumes are to end with a sandbox.
@@ -156,7 +176,7 @@ func (c *claims) sweep() {
 		}
 		_, err = os.Lstat(m.path(sandboxesDir, string(owner)))
 		switch {
-		case err == nil: // it lives
+		case err == nil && len(owner) > 0: // it lives
 		case c.used(name):
 			if err := os.Remove(m.path(volumesDir, name, claimOwner)); err != nil {
 				m.log.Warn("keeping a named volume", "op", "remove", "volume", name, "err", err)

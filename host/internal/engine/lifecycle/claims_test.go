@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -42,5 +43,44 @@ func TestSweepBeforeTheEndIsNoted(t *testing.T) {
 	m.claims.sweep()
 	if _, err := os.Stat(m.path(volumesDir, "data")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after its sandbox: %v, and it was to go", err)
+	}
+}
+
+// TestVolumeOfARequestThatDied has the engine end at each point between a request for a volume and its sandbox.
+func TestVolumeOfARequestThatDied(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := openManager(t, dir)
+	ask := func(name string, ends bool) *held {
+		t.Helper()
+		h, err := m.claims.hold([]volumeRequest{{name: "v", kind: "pvc", claim: name, create: true, endsWith: ends}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	ask("nameless", true)
+	if err := m.claims.own(ask("named", true), "never-made"); err != nil {
+		t.Fatal(err)
+	}
+	ask("half", true)
+	if err := os.Remove(m.path(volumesDir, "half", claimData)); err != nil {
+		t.Fatal(err)
+	}
+	ask("taken", true)
+	if err := os.Remove(m.path(volumesDir, "taken", claimData)); err != nil {
+		t.Fatal(err)
+	}
+	ask("taken", false) // somebody else makes it what it was not
+	ask("kept", false)
+	next := openManager(t, dir)
+	var got []string
+	for _, name := range []string{"nameless", "named", "half", "taken", "kept"} {
+		if _, err := os.Stat(next.path(volumesDir, name)); err == nil {
+			got = append(got, name)
+		}
+	}
+	if want := []string{"taken", "kept"}; !slices.Equal(got, want) {
+		t.Errorf("there are %v, want %v", got, want)
 	}
 }
