@@ -1,0 +1,71 @@
+package sandbox_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/alineo-labs/alineo-host/host/opensandbox"
+	"github.com/alineo-labs/alineo-host/host/sandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+)
+
+// snapshots are those of a sandbox that the server has.
+func (r *rig) snapshots(h *sandbox.Handle) (ids []string) {
+	r.t.Helper()
+	for s, err := range wireClient(shared.Transport()).ListSnapshots(r.t.Context(), opensandbox.SnapshotFilter{SandboxID: h.ID()}) {
+		must(r.t, err)
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// A snapshot that the ledger refuses to know is deleted; one that it may know stays. Then the handle works
+// again.
+func TestCheckpointThatIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	for _, err := range []error{store.ErrInvalid, store.ErrUnavailable} {
+		r.store.set(failOn(store.EventCheckpointCreated, err))
+		if id, got := h.Checkpoint(t.Context(), "lost"); id != "" || !errors.Is(got, err) {
+			t.Errorf("got %q, %v", id, got)
+		}
+		if left := r.snapshots(h); len(left) > 0 {
+			t.Errorf("%v: %v is left", err, left)
+		}
+		if _, got := h.Fork(t.Context(), sandbox.ForkOptions{Tag: "lost"}); !errors.Is(got, err) {
+			t.Errorf("forking: %v", got)
+		}
+		if left := r.snapshots(h); len(left) > 0 {
+			t.Errorf("forking, %v: %v is left", err, left)
+		}
+		r.store.set(nil)
+	}
+	id := r.checkpoint(h, "kept")
+	if got := r.snapshots(h); len(got) != 1 || got[0] != id {
+		t.Errorf("the server has %v, want %s", got, id)
+	}
+	r.wantEvents(h, "sandbox.created sandbox.checkpoint_created")
+}
+
+// What the server did and the ledger does not take is an error, and the handle knows what the sandbox is.
+func TestPauseThatIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	r.store.set(failOn(store.EventSandboxPaused, store.ErrInvalid))
+	if err := h.Pause(t.Context()); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := h.Run(t.Context(), "true", sandbox.ExecOptions{}); !errors.Is(err, sandbox.ErrPaused) {
+		t.Errorf("got %v", err)
+	}
+	r.store.set(failOn(store.EventSandboxResumed, store.ErrInvalid))
+	if err := h.Unpause(t.Context()); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	r.store.set(nil)
+	if got := r.run(h, "echo on"); got.Stdout != "on\n" {
+		t.Errorf("got %+v", got)
+	}
+}
