@@ -48,7 +48,7 @@ func languages() []language {
 const noCompiler = 3
 
 // module builds a source below the repository's root.
-func (l language) module(t *testing.T, source string) string {
+func (l language) module(t testing.TB, source string) string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -68,7 +68,7 @@ func (l language) module(t *testing.T, source string) string {
 	return out
 }
 
-func digest(t *testing.T, file string) string {
+func digest(t testing.TB, file string) string {
 	t.Helper()
 	wasm, err := os.ReadFile(file)
 	if err != nil {
