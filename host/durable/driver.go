@@ -319,11 +319,11 @@ func (d *driver) conclude(code int, err error) {
 		d.r.log.Info("let go of a run", "run", d.run.ID, "reason", cause)
 		return
 	case errors.As(err, &fault):
-		ended = failing(fault.code, err)
+		ended = d.failing(fault.code, err)
 	case errors.Is(err, ErrDiverged):
-		ended = failing(CodeDiverged, err)
+		ended = d.failing(CodeDiverged, err)
 	case errors.Is(err, store.ErrInvalid):
-		ended = failing(CodeStore, err)
+		ended = d.failing(CodeStore, err)
 	default:
 		// Something that may be over soon: whoever takes the run over will see.
 		d.trouble = err
@@ -369,8 +369,14 @@ func lastBytes(s string, n int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-func failing(code string, err error) Ended {
-	return Ended{Status: store.RunFailed, Error: &store.RunError{Message: err.Error(), Code: code}}
+// failing is the end of a command that could not come to its end. An error may have what was typed in it, such as a
+// path: where that is not kept, the code has to do.
+func (d *driver) failing(code string, err error) Ended {
+	message := err.Error()
+	if d.r.opts.Keep == KeepSandbox {
+		message = "the run ended as " + code
+	}
+	return Ended{Status: store.RunFailed, Error: &store.RunError{Message: message, Code: code}}
 }
 
 // abort ends the command, as far as it is to be reached.
@@ -392,7 +398,7 @@ func (d *driver) abort(ctx context.Context, code string, cause error) Ended {
 func (d *driver) finish(ctx context.Context, ended Ended, whole bool) error {
 	ended, err := d.w.end(ctx, ended, whole)
 	if errors.Is(err, ErrDiverged) {
-		ended, err = d.w.end(ctx, failing(CodeDiverged, err), false)
+		ended, err = d.w.end(ctx, d.failing(CodeDiverged, err), false)
 	}
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func startIn(t *testing.T, dir, token string) *rig {
 		}
 	}
 	r := &rig{t: t, dir: dir, token: token, log: &logText{}, said: &logText{}}
-	log := hclog.New(&hclog.LoggerOptions{Output: io.MultiWriter(t.Output(), r.log), Level: hclog.Debug, DisableTime: true})
+	log := hclog.New(&hclog.LoggerOptions{Output: io.MultiWriter(t.Output(), r.log), Level: hclog.Trace, DisableTime: true})
 	h, err := host.Open(t.Context(), cfg, host.WithLogger(log))
 	if err != nil {
 		t.Fatal(err)
