@@ -228,8 +228,10 @@ func (m *serverMachine) Spawn(ctx context.Context, command string, opts SpawnOpt
 		return nil      // it has an id, so it was taken
 	}
 	var answer *opensandbox.Error
-	if errors.As(err, &answer) && answer.Status < http.StatusInternalServerError && !errors.Is(err, opensandbox.ErrUnavailable) {
-		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	switch {
+	case errors.Is(err, opensandbox.ErrNotFound), errors.Is(err, opensandbox.ErrUnavailable):
+	case errors.As(err, &answer) && answer.Status < http.StatusInternalServerError:
+		return fmt.Errorf("%w: %s", ErrRefused, answer.Message) // whoever reads it knows what was asked
 	}
 	return m.gone(err)
 }

@@ -230,7 +230,8 @@ func (r *Runs) ReapLoop(ctx context.Context, every time.Duration) error {
 		if err != nil && ctx.Err() == nil {
 			r.log.Error("a sweep of runs did not get through", "err", err)
 		}
-		if n := s.Considered + s.Deleted + s.Machines; n > 0 {
+		// Of runs that only go on there is nothing to say each time.
+		if n := len(s.Runs) - s.Outcomes[OutcomeProducing]; n+s.Orphans+s.Machines+s.Idle+s.Deleted > 0 {
 			r.log.Info("swept runs", "considered", s.Considered, "outcomes", s.Outcomes, "orphans", s.Orphans, "deleted", s.Deleted)
 		}
 		if time.Since(pruned) > pruneEvery {
