@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/host"
 )
 
@@ -143,6 +144,14 @@ func importNames(imports []string) string {
 	return text.String()
 }
 
+// instancesText says how many instances there may be.
+func instancesText(i host.Inspection) string {
+	if i.State != abi.StateNone {
+		return "1, for it keeps a state"
+	}
+	return fmt.Sprintf("%d at most", i.Limits.Instances)
+}
+
 func inspectRows(i host.Inspection) [][]string {
 	m, l := i.Manifest, i.Limits
 	rows := [][]string{
@@ -165,7 +174,7 @@ func inspectRows(i host.Inspection) [][]string {
 		{"exports", orDash(strings.Join(i.Exports, "; "))},
 		{"memory", fmt.Sprintf("%d bytes allowed an instance (%d pages of 64 KiB); %d pages used", l.MemoryBytes, l.MemoryBytes>>16, i.HighPages)},
 		{"deadlines", fmt.Sprintf("%s a call, %s to start", l.Deadline, l.StartDeadline)},
-		{"instances", fmt.Sprintf("%d at most", l.Instances)},
+		{"instances", instancesText(i)},
 		{"largest request", fmt.Sprintf("%d bytes", l.MaxRequest)},
 		{"largest response", fmt.Sprintf("%d bytes", l.MaxResponse)},
 		{"log lines", fmt.Sprintf("%d a second", l.LogPerSecond)},

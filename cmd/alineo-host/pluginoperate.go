@@ -34,6 +34,8 @@ how often it crashed, and the memory of its instances.`,
 			switch {
 			case errors.Is(err, serve.ErrNoDaemon):
 				a.out.notef("no daemon runs here (%s serve); this is what the configuration says", a.self())
+			case errors.Is(err, errOtherConfig):
+				a.out.notef("%v; this is what the configuration says", err)
 			case err != nil:
 				return err
 			}
