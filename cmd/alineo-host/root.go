@@ -62,7 +62,7 @@ and "help exit-codes" says what the exit codes mean.`,
 	root.AddCommand(
 		newRun(a), newCreate(a), newExec(a), newShell(a), newCp(a), newFiles(a), newCheckpoint(a), newResume(a), newFork(a), newRestore(a),
 		newConnect(a), newPause(a), newUnpause(a), newPort(a), newMetrics(a), newTop(a), newPolicy(a), newCredentials(a), newEnv(a), newSandboxes(a),
-		newRuns(a), newServe(a), newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newEngine(a), newImage(a), newVersion(a), newExitCodes(),
+		newRuns(a), newServe(a), newLedger(a), newPlugin(a), newConfig(a), newDoctor(a), newEngine(a), newImage(a), newVersion(a), newCompletion(), newExitCodes(),
 	)
 	return root
 }
