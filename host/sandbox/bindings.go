@@ -59,7 +59,7 @@ type bindings struct {
 
 	mu     sync.Mutex
 	forget []func() // of the values that were learned
-	leases map[string]*time.Timer
+	leases map[string]*lease
 	ended  bool
 }
 
@@ -88,8 +88,8 @@ func (b *bindings) end() {
 		forget()
 	}
 	b.forget, b.ended = nil, true
-	for _, timer := range b.leases {
-		timer.Stop()
+	for _, l := range b.leases {
+		l.timer.Stop()
 	}
 }
 
@@ -97,8 +97,8 @@ func (b *bindings) end() {
 func (b *bindings) release(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if timer := b.leases[name]; timer != nil {
-		timer.Stop()
+	if l := b.leases[name]; l != nil {
+		l.timer.Stop()
 		delete(b.leases, name)
 	}
 }

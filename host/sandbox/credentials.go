@@ -171,8 +171,16 @@ func (c *Credentials) ListBindings(ctx context.Context) ([]CredentialStatus, err
 // again in time by themselves, as long as the handle is open.
 // resolve is asked as in Resume; nil: the client's.
 func (c *Credentials) Refresh(ctx context.Context, name string, resolve credential.Resolver) error {
+	return c.refresh(ctx, name, resolve, func(*bindings) error { return nil })
+}
+
+// refresh does so if that is still wanted when its turn has come.
+func (c *Credentials) refresh(ctx context.Context, name string, resolve credential.Resolver, wanted func(*bindings) error) error {
 	const op = "refreshing credential"
 	return c.change(ctx, op, name, func(state *bindings) error {
+		if err := wanted(state); err != nil {
+			return err
+		}
 		bound, ok := state.list.find(name)
 		if !ok {
 			return fmt.Errorf("the ledger has none of that name: %w", credential.ErrNotFound)
