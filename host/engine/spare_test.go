@@ -55,13 +55,18 @@ func TestSpare(t *testing.T) {
 		t.Errorf("what had been begun says %q", got)
 	}
 
-	t.Log("one that was killed is not missed")
-	id = e.awaitSpare()
-	if err := syscall.Kill(shimPid(t, id), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if box := e.create(nil); box.ID == id || box.must("echo hi") != "hi\n" {
-		t.Errorf("sandbox %s after %s was killed", box.ID, id)
+	t.Log("one that was killed is not missed, just then or before")
+	for _, before := range []bool{false, true} {
+		id = e.awaitSpare()
+		if err := syscall.Kill(shimPid(t, id), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if before {
+			eventually(t, "its processes to end", func() bool { return len(processesOf(t, id)) == 0 })
+		}
+		if box := e.create(nil); box.ID == id || box.must("echo hi") != "hi\n" {
+			t.Errorf("sandbox %s after %s was killed", box.ID, id)
+		}
 	}
 
 	t.Log("nor is anything left of the last one")

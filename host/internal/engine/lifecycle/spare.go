@@ -93,7 +93,7 @@ type spares struct {
 }
 
 // take returns the spare, or begins one; ahead tells which. done must follow.
-func (p *spares) take(ctx context.Context) (s *site, ahead bool, err error) {
+func (p *spares) take(ctx context.Context) (_ *site, ahead bool, _ error) {
 	p.mu.Lock()
 	p.asked++
 	p.making++
@@ -112,23 +112,21 @@ func (p *spares) take(ctx context.Context) (s *site, ahead bool, err error) {
 		p.mu.Lock()
 		p.awaited = false
 	}
-	s, mounts := p.kept, p.mounts
+	kept, mounts := p.kept, p.mounts
 	p.kept, p.mounts = nil, nil
 	p.mu.Unlock()
-	if s == nil {
-		s, err = p.manager.begin(ctx)
-		return s, false, err
-	}
-	changed := mounts.changed()
-	mounts.close()
-	if changed || s.begun.Ended() {
-		if !p.run(func() { p.drop(s) }) {
-			p.drop(s)
+	if kept != nil {
+		changed := mounts.changed()
+		mounts.close()
+		if !changed && !kept.begun.Ended() {
+			return kept, true, nil
 		}
-		s, err = p.manager.begin(ctx)
-		return s, false, err
+		if !p.run(func() { p.drop(kept) }) {
+			p.drop(kept)
+		}
 	}
-	return s, true, nil
+	fresh, err := p.manager.begin(ctx)
+	return fresh, false, err
 }
 
 // done tells that what was taken is a sandbox, or never will be.
