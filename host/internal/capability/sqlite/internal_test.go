@@ -34,6 +34,47 @@ func testConn(t *testing.T) *conn {
 	return c
 }
 
+// TestSynchronousConnection asks the connection that writes, not the options: nothing else would tell that commits
+// don't wait for the disk, for a killed process leaves to the kernel what it wrote.
+func TestSynchronousConnection(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"": "2", "full": "2", "NORMAL": "1", "extra": "3"} {
+		for _, others := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), "test.db")
+			if others { // made by a program that knows no write-ahead log
+				if err := createFile(path); err != nil {
+					t.Fatal(err)
+				}
+				c, err := openConn(connOptions{path: path, synchronous: "off", hooks: hooks{timeout: time.Second}})
+				if err == nil {
+					_, err = c.query("PRAGMA journal_mode = DELETE")
+					err = errors.Join(err, c.pragma("user_version = 7"), c.close())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			db, err := Open(Options{Path: path, Synchronous: mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, failure := db.Exec(t.Context(), &abi.SQLExec{Steps: []abi.SQLStep{{SQL: "CREATE TABLE t (a)"}}}, nil); failure != nil {
+				t.Fatal(failure)
+			}
+			s := <-db.writer
+			got, err := s.conn.query("PRAGMA synchronous")
+			journal, journalErr := s.conn.query("PRAGMA journal_mode")
+			db.writer <- s
+			if err := errors.Join(err, journalErr); err != nil || got != want || journal != "wal" {
+				t.Errorf("%q, made by others %v: synchronous is %s, journal mode %s, %v; want %s, wal", mode, others, got, journal, err, want)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestCommitIsNotInterrupted commits so often after the context has ended that SQLite's count of
 // steps passes the point where it asks whether to go on, which it does in COMMIT too.
 func TestCommitIsNotInterrupted(t *testing.T) {
