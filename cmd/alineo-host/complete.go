@@ -54,6 +54,28 @@ func (a *app) completeEnvironment(cmd *cobra.Command, args []string, typed strin
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
+// completePlugin offers the names of plugins for the first argument, beside names of files, and of operations for
+// the second of "plugin call".
+func (a *app) completePlugin(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var found []string
+	switch {
+	case len(args) == 0:
+		cfg, err := a.config()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		for _, p := range host.ListPlugins(cfg) {
+			found = offer(found, typed, p.Name, p.Source)
+		}
+		return found, cobra.ShellCompDirectiveDefault
+	case len(args) == 1 && cmd.Name() == "call":
+		for _, op := range host.PluginOperations(nil) {
+			found = offer(found, typed, op.Name, op.Request)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
 // completeTag offers the tags of a sandbox whose id has been typed, the last one first.
 func (a *app) completeTag(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var found []string

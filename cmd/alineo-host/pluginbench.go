@@ -30,7 +30,8 @@ does: compare what was measured together.`,
 		Example: `  alineo-host plugin bench sqlite
   alineo-host plugin bench ./my-ledger.wasm --time 5s --json
   alineo-host plugin bench ./my-pg-ledger.wasm --grant ledger=env:DATABASE_URL`,
-		Args: usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: a.completePlugin,
+		Args:              usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, directories, err := f.options()
 			if err == nil {

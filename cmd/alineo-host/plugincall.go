@@ -53,6 +53,7 @@ not be loaded.`,
 append.json:
   {"segments": [{"sandboxId": "s-1", "name": "demo", "epoch": 1}],
    "entries": [{"event": "exec.output", "step": 0, "payload": {"seq": 1, "text": "hello"}}]}`,
+		ValidArgsFunction: a.completePlugin,
 		Args: usage(func(cmd *cobra.Command, args []string) error {
 			if f.list {
 				return cobra.MaximumNArgs(1)(cmd, args)

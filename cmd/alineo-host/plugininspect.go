@@ -25,7 +25,8 @@ they name (a directory, a secret's file) has to be there.`,
 		Example: `  alineo-host plugin inspect sqlite
   alineo-host plugin inspect ./my-ledger.wasm
   alineo-host plugin inspect ./my-ledger.wasm --json | jq -r .paste >>alineo.toml`,
-		Args: usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: a.completePlugin,
+		Args:              usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {

@@ -156,8 +156,9 @@ A plugin without state takes over at once, when it was configured and is well; c
 old one. An exclusive one is opened after the old one was closed, while calls wait; when it does not start,
 the old one is opened again. One that keeps its state in memory is not reloaded. Whatever fails, the
 exit code is 1 and it says whether the plugin works as before.`,
-		Example: `  alineo-host plugin pin my-ledger && alineo-host plugin reload my-ledger`,
-		Args:    usage(cobra.ExactArgs(1)),
+		ValidArgsFunction: a.completePlugin,
+		Example:           `  alineo-host plugin pin my-ledger && alineo-host plugin reload my-ledger`,
+		Args:              usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {

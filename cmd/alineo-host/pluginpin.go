@@ -23,8 +23,9 @@ func newPluginPin(a *app) *cobra.Command {
 alineo.toml: in the place of the old one, or behind source. Comments and everything else stay
 as they are, and the file is replaced at once. Pin what you trust: from then on a module with
 other bytes is refused.`,
-		Example: "  alineo-host plugin pin my-ledger\n  alineo-host plugin pin my-ledger --config ./alineo.toml --json",
-		Args:    usage(cobra.ExactArgs(1)),
+		Example:           "  alineo-host plugin pin my-ledger\n  alineo-host plugin pin my-ledger --config ./alineo.toml --json",
+		ValidArgsFunction: a.completePlugin,
+		Args:              usage(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			file := config.Find(a.configFile)
 			if file == "" {

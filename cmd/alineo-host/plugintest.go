@@ -64,6 +64,7 @@ plugin could not be loaded, and 2 for wrong usage.`,
   alineo-host plugin test sqlite --junit report.xml
   alineo-host plugin test broker-vault --reference secret:github=github
   alineo-host plugin test --list`,
+		ValidArgsFunction: a.completePlugin,
 		Args: usage(func(cmd *cobra.Command, args []string) error {
 			if f.list {
 				return cobra.MaximumNArgs(0)(cmd, args)
