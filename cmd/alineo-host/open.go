@@ -30,20 +30,25 @@ func (a *app) drive(ctx context.Context, id string, opts sandbox.ConnectOptions,
 		if err != nil {
 			return err
 		}
-		boxes, err := a.sandboxes(ctx, h)
-		if err != nil {
-			return err
-		}
-		opts.Name = details.Name
-		if opts.Resources, err = recordedResources(ctx, h.Store(), store.Key{Name: details.Name, SandboxID: details.SandboxID}, opts.Resources); err != nil {
-			return err
-		}
-		sb, err := boxes.Connect(ctx, details.SandboxID, opts)
-		if err != nil {
-			return a.connectHint(ctx, h, err, details.SandboxID)
-		}
-		return letGo(ctx, sb, f(ctx, &driven{sb, a, h, boxes}))
+		return a.driveOn(ctx, h, details, opts, f)
 	})
+}
+
+// driveOn is drive of a sandbox that was found.
+func (a *app) driveOn(ctx context.Context, h *host.Host, details store.Details, opts sandbox.ConnectOptions, f func(context.Context, *driven) error) error {
+	boxes, err := a.sandboxes(ctx, h)
+	if err != nil {
+		return err
+	}
+	opts.Name = details.Name
+	if opts.Resources, err = recordedResources(ctx, h.Store(), store.Key{Name: details.Name, SandboxID: details.SandboxID}, opts.Resources); err != nil {
+		return err
+	}
+	sb, err := boxes.Connect(ctx, details.SandboxID, opts)
+	if err != nil {
+		return a.connectHint(ctx, h, err, details.SandboxID)
+	}
+	return letGo(ctx, sb, f(ctx, &driven{sb, a, h, boxes}))
 }
 
 // letGo detaches from a sandbox also when ctx has ended.
