@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/alineo-labs/alineo-host/host/internal/engine/lifecycle"
 )
 
 // ListenOptions say where an engine listens beside its unix socket.
 type ListenOptions struct {
 	// Address is where OpenSandbox clients connect, host:port. Anything but a loopback address needs
-	// Options.APIKey.
+	// Options.APIKey; without one, pages in browsers of this machine are refused.
 	Address string
 	// Metrics is where Prometheus finds /metrics, host:port; "" is nowhere. Nobody is asked for a key
 	// there.
@@ -39,7 +41,11 @@ func (e *Engine) Listen(ctx context.Context, opts ListenOptions) error {
 	if err != nil {
 		return fmt.Errorf("listening for clients: %w", err)
 	}
-	listeners := map[net.Listener]http.Handler{api: e.Handler()}
+	handler := e.Handler()
+	if e.opts.APIKey == "" {
+		handler = lifecycle.Local(handler)
+	}
+	listeners := map[net.Listener]http.Handler{api: handler}
 	var metricsAddr net.Addr
 	if opts.Metrics != "" {
 		l, err := lc.Listen(ctx, "tcp", opts.Metrics)

@@ -58,6 +58,7 @@ const (
 	codePatchLabel        = "INVALID_METADATA_LABEL" // without its namespace, as the original's
 	codeUnknown           = "GENERAL::UNKNOWN_ERROR"
 	codeMissingKey        = "MISSING_API_KEY"
+	codeCrossOrigin       = "CROSS_ORIGIN" // ours
 	codeInvalidKey        = "INVALID_API_KEY"
 )
 
