@@ -47,7 +47,7 @@ type Case struct {
 // Cases returns every rule, in the order in which they run.
 func Cases() []Case {
 	var cases []Case
-	for _, group := range [...][]Case{journalCases(), beginCases(), runCases(), takeOverCases(), reapCases(), holeCases(), keepCases()} {
+	for _, group := range [...][]Case{journalCases(), beginCases(), runCases(), takeOverCases(), reapCases(), troubleCases(), holeCases(), keepCases()} {
 		cases = append(cases, group...)
 	}
 	return cases
