@@ -18,7 +18,6 @@ func TestPauseDuringWork(t *testing.T) {
 	const idle = 700 * time.Millisecond
 	for _, elsewhere := range []bool{false, true} {
 		t.Run("elsewhere "+strconv.FormatBool(elsewhere), func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, func(o *sandbox.Options) {
 				wire, err := opensandbox.New(opensandbox.Options{
 					BaseURL: shared.BaseURL(), Transport: shared.Transport(), IdleTimeout: idle, FirstByteTimeout: idle, Patience: idle,
@@ -42,14 +41,15 @@ func TestPauseDuringWork(t *testing.T) {
 			}
 			other := wireClient(shared.Transport())
 			if elsewhere {
-				must(t, other.PauseSandbox(t.Context(), h.ID()))
-				eventually(t, "the pause", func() bool {
+				// On a busy machine the engine may not get a sandbox to stand still in time.
+				eventually(t, "the pause", func() bool { return other.PauseSandbox(t.Context(), h.ID()) == nil })
+				eventually(t, "what is paused", func() bool {
 					box, err := other.GetSandbox(t.Context(), h.ID())
 					return err == nil && box.Status.State == opensandbox.StatePaused
 				})
 				start(false)
 			} else {
-				must(t, h.Pause(t.Context()))
+				eventually(t, "the pause", func() bool { return h.Pause(t.Context()) == nil })
 			}
 			<-time.After(3 * idle) // what is awaited is that nothing happens
 			if elsewhere {
