@@ -31,6 +31,41 @@ func TestScaffold(t *testing.T) {
 	}
 }
 
+// TestScaffoldWithoutCompiler: where a compiler is missing, make says what to install.
+func TestScaffoldWithoutCompiler(t *testing.T) {
+	t.Parallel()
+	mk, err := exec.LookPath("make")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() // with what the build scripts need besides
+	for _, tool := range []string{"sh", "dirname", "find", "mktemp", "rm"} {
+		file, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(file, filepath.Join(path, tool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Rust is not among them: its script also looks into /usr/bin, where Debian has it.
+	for lang, want := range map[string]string{
+		"go": "install Go 1.", "c": "apt-get install clang-19",
+		"as": "npm install --prefix", "zig": "ziglang.org/download",
+	} {
+		dir := t.TempDir()
+		if _, err := scaffold.Make(dir, scaffold.Plugin{Name: "mine", Kind: "broker", Lang: lang}); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), mk)
+		cmd.Dir, cmd.Env = dir, []string{"PATH=" + path}
+		said, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(said), want) || !strings.Contains(string(said), "Error 3") {
+			t.Errorf("%s: make said %q, %v; want %q", lang, said, err, want)
+		}
+	}
+}
+
 func buildCLI(t *testing.T) string {
 	t.Helper()
 	cli := filepath.Join(t.TempDir(), "alineo-host")
