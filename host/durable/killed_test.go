@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ func TestKilledBeforeRecord(t *testing.T) {
 	// Between the host and the engine: the first request about a sandbox that was just made finds its host killed.
 	var made atomic.Bool
 	var first *process
+	var once sync.Once
 	started, killed := make(chan struct{}), make(chan struct{})
 	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(engine) }, ModifyResponse: func(r *http.Response) error {
 		if r.Request.Method == http.MethodPost && strings.HasSuffix(r.Request.URL.Path, "/sandboxes") && r.StatusCode < http.StatusMultipleChoices {
@@ -42,13 +44,11 @@ func TestKilledBeforeRecord(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if made.Load() {
 			<-started
-			_ = first.cmd.Process.Kill() // it may be the second request
-			_ = first.cmd.Wait()         // the same
-			select {
-			case <-killed:
-			default:
+			once.Do(func() {
+				_ = first.cmd.Process.Kill() // unless it has ended, which the test will see
+				_ = first.cmd.Wait()         // it was killed
 				close(killed)
-			}
+			})
 			panic(http.ErrAbortHandler)
 		}
 		forward.ServeHTTP(w, r)
@@ -104,7 +104,7 @@ func TestKilledBeforeRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	destroyed := 0
-	for ends := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for ends := time.Now().Add(childTime); ; time.Sleep(100 * time.Millisecond) {
 		// It doesn't wait for the dead host's leases, so it is asked again.
 		sweep, err := runs.Reap(t.Context())
 		if err != nil {
