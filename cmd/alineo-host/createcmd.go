@@ -166,7 +166,7 @@ func (a *app) printSandbox(what string, sb *sandbox.Handle) error {
 			RunID     string `json:"runId"`
 		}{what, sb.ID(), sb.Name(), sb.RunID()})
 	}
-	a.out.notef("%s %s; it goes on running (%s sandboxes delete %.8s ends it)", what, sb.Name(), a.self(), sb.ID())
+	a.out.notef("%s %s; it goes on running (%s sandboxes delete --keep-ledger %.8s ends it)", what, sb.Name(), a.self(), sb.ID())
 	return a.out.printf("%s\n", sb.ID())
 }
 

@@ -13,7 +13,8 @@ func newExitCodes() *cobra.Command {
   1      it failed, and standard error says why; for connect and engine status: it is not there;
          for doctor: something does not work here
   2      the command line or the configuration is wrong, and nothing was done
-  3      plugin test: no case could run
+  3      plugin test: no case could run; plugin call: the plugin can't be loaded
+  4      ledger verify: something is not as it was written; ledger export: a part can't be read
   124    the command was killed when --timeout was over
   125    exec, run, resume, shell, env build, runs start and attach: alineo-host itself failed, not
          the command

@@ -45,8 +45,12 @@ and "help exit-codes" says what the exit codes mean.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.out = newOutput(asJSON, quiet)
+			if cmd.Flags().Changed("config") && a.configFile == "" { // such as -c "$UNSET"
+				return &exitError{code: exitUsage, err: errors.New("--config is given an empty name; leave it out for $ALINEO_CONFIG or ./alineo.toml")}
+			}
+			return nil
 		},
 	}
 	root.PersistentFlags().StringVarP(&a.configFile, "config", "c", "", "configuration `file` (default: $ALINEO_CONFIG, else ./alineo.toml when it exists)")

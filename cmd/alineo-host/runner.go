@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -107,13 +108,18 @@ func (r *runner) exec(ctx context.Context, line string) (*sandbox.Result, error)
 func (r *runner) show(ctx context.Context, exec *sandbox.Exec, stop context.CancelCauseFunc) (*sandbox.Result, error) {
 	var copying sync.WaitGroup
 	var mu sync.Mutex
+	var unwritten atomic.Pointer[error] // also of a command that ended before it could be stopped
+	failed := func(err error) {
+		unwritten.CompareAndSwap(nil, &err)
+		stop(err)
+	}
 	show := func(name string, dst io.Writer, src io.Reader) {
 		copying.Go(func() {
 			if r.a.out.json {
 				dst = &chunkWriter{out: r.a.out, mu: &mu, stream: name}
 			}
 			// An error of the reader is Wait's error too; one of the writer ends the command.
-			if _, err := io.Copy(failing{dst, stop}, src); err != nil {
+			if _, err := io.Copy(failing{dst, failed}, src); err != nil {
 				_, _ = io.Copy(io.Discard, src)
 			}
 		})
@@ -122,6 +128,9 @@ func (r *runner) show(ctx context.Context, exec *sandbox.Exec, stop context.Canc
 	show("stderr", r.a.out.err, exec.Stderr())
 	result, err := exec.Wait()
 	copying.Wait()
+	if cause := unwritten.Load(); cause != nil {
+		return nil, *cause
+	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			return nil, cause
@@ -139,13 +148,13 @@ func (r *runner) show(ctx context.Context, exec *sandbox.Exec, stop context.Canc
 // failing ends the command when its output can't be written any more, such as to a closed pipe.
 type failing struct {
 	w      io.Writer
-	cancel context.CancelCauseFunc
+	failed func(error)
 }
 
 func (f failing) Write(p []byte) (int, error) {
 	n, err := f.w.Write(p)
 	if err != nil {
-		f.cancel(fmt.Errorf("writing output: %w", err))
+		f.failed(fmt.Errorf("writing output: %w", err))
 	}
 	return n, err
 }

@@ -162,6 +162,10 @@ func (d *decoder) parse(text string) (tree map[string]any, ok bool) {
 		message = strings.ToLower(message[:1]) + message[1:]
 		line := syntax.Position.Line
 		at := spot{line: line, column: max(1, syntax.Position.Col)}
+		if strings.HasSuffix(message, `got '\n' instead`) && line > 1 { // the parser counts the end of a line to the next
+			line--
+			at = spot{line: line, column: len(strings.Split(text, "\n")[line-1]) + 1}
+		}
 		broken, one := d.cfg.index.statements[line]
 		if !one {
 			d.problemAt(at, "", message)

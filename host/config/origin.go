@@ -230,7 +230,7 @@ func tomlText(value any) string {
 	return strings.ReplaceAll(string(text), "\x7f", `\u007f`)
 }
 
-// WriteJSON writes the values in force as one JSON object:
+// WriteJSON writes the values in force as one JSON object, on one line:
 //
 //	{"file": "alineo.toml", "values": [{"key": "sandbox.url", "value": "embedded",
 //	  "origin": {"kind": "file", "file": "alineo.toml", "line": 3, "column": 1}}, …]}
@@ -259,7 +259,6 @@ func (c *Config) WriteJSON(w io.Writer) error {
 		out.Values = append(out.Values, value{Key: v.Key, Value: v.Value, Origin: o})
 	}
 	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(out); err != nil {
 		return fmt.Errorf("writing configuration: %w", err)
