@@ -1,8 +1,10 @@
 package lifecycle
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -57,7 +59,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	op := r.Method + " " + found.pattern
-	switch writeError(w, err) {
+	fault := writeError(w, err)
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // the client went away, which is no failure of ours
+	}
+	switch fault {
 	case oursTold:
 		// The client reads why, and says so to whoever waits for it.
 		s.m.log.Info("request failed", "op", op, "err", err, "dur_ms", time.Since(started).Milliseconds())
