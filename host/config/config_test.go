@@ -119,7 +119,7 @@ func TestProblemsAreErrors(t *testing.T) {
 
 func TestConfigJSON(t *testing.T) {
 	t.Parallel()
-	text := `[plugins.sqlite.config]
+	text := `[plugins.broker-vault.config]
 a = 9007199254740993
 b = [1.5, { c = "env:X" }]
 at = 07:32:00
@@ -131,7 +131,7 @@ local = 1979-05-27T00:32:00.5
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cfg.Plugins["sqlite"].ConfigJSON()
+	got, err := cfg.Plugins["broker-vault"].ConfigJSON()
 	want := `{"a":9007199254740993,"at":"07:32:00","b":[1.5,{"c":"\u003cx\u003e"}],"local":"1979-05-27T00:32:00.5"}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)

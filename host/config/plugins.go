@@ -93,11 +93,26 @@ func (d *decoder) sugarOf(plugin string) {
 			d.bad[to.String()] = true
 		}
 	}
+	d.unknownTo(plugin, p.Config)
 	if p.SQL == nil {
 		p.SQL = map[string]SQL{}
 	}
 	p.SQL[LedgerDB] = db
 	d.cfg.Plugins[plugin] = p
+}
+
+// unknownTo refuses what is left for a bundled ledger and which it would refuse itself, but later.
+func (d *decoder) unknownTo(plugin string, left map[string]any) {
+	known := "SQLite ledger knows path, synchronous and busy_timeout"
+	if plugin == Postgres {
+		known = "PostgreSQL ledger knows url, schema, pool_size, statement_timeout and allow_superuser"
+	}
+	for _, key := range sortedKeys(left) {
+		if plugin == Postgres && key == "schema" {
+			continue
+		}
+		d.problem(toml.Key{"plugins", plugin, "config", key}, "unknown key (the bundled "+known+")")
+	}
 }
 
 // fillBundled completes the plugins of the ledger and of runs when they are bundled ones of which the
