@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,4 +112,29 @@ func TestSpareSeesMounts(t *testing.T) {
 		t.Errorf("sandbox %s, with %s begun before the mount, sees %q", box.ID, id, got)
 	}
 	box.delete()
+}
+
+// TestFullDiskIsNoAbility checks that a full disk is told as that, and never makes isolation weaker.
+func TestFullDiskIsNoAbility(t *testing.T) {
+	t.Parallel()
+	if ordinaryUser() {
+		t.Skip("an ordinary user may mount nothing here; root's run has it")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("LEFT OUT: this process may not mount: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	if err := os.WriteFile(filepath.Join(dir, "fill"), make([]byte, 1<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	for _, reduced := range []bool{false, true} {
+		e, err := engine.Open(t.Context(), engine.Options{DataDir: dir, AllowReduced: reduced})
+		if err == nil {
+			_ = e.Close(t.Context())
+		}
+		if !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "allow_reduced") {
+			t.Errorf("with AllowReduced %v: %v", reduced, err)
+		}
+	}
 }

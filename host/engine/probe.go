@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/alineo-labs/alineo-host/host/internal/engine/cgroup"
 	"github.com/alineo-labs/alineo-host/host/internal/engine/guest"
@@ -32,6 +33,7 @@ type abilities struct {
 	groups        cgroup.Parent
 	soft          []string // why limits are soft
 	placement     string   // what is wrong with the data directory
+	full          error    // that nothing could be tried, for the disk is full
 }
 
 // decide finds the best level that opts and the machine allow.
@@ -40,6 +42,10 @@ func decide(ctx context.Context, opts Options, program *reexec.Image) (abilities
 	if err := ctx.Err(); err != nil {
 		// What was given up half way says nothing about the machine.
 		return can, fmt.Errorf("finding out what this machine allows: %w", err)
+	}
+	if can.full != nil && opts.Isolation != IsolationNone {
+		// It says nothing about the machine either, and must not make isolation weaker.
+		return can, fmt.Errorf("finding out what this machine allows: %w (make room there, or name another folder with [engine] data)", can.full)
 	}
 	level := can.level
 	switch opts.Isolation {
@@ -106,7 +112,9 @@ func explore(ctx context.Context, opts Options, program *reexec.Image) abilities
 	}
 	err := a.tryNamespaces(ctx, opts, program)
 	if err != nil {
-		a.why = err.Error()
+		if a.why = err.Error(); errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			a.full = err
+		}
 		return a
 	}
 	a.level = jail.Namespaces
