@@ -18,7 +18,13 @@ fi
 # rustup's compiler brings its linker along; Debian's asks for one of its LLVM's age.
 linker=
 case $("$found" --version) in
-"rustc 1.63"*) linker="-C linker=wasm-ld-14" ;;
+"rustc 1.63"*)
+	if ! command -v wasm-ld-14 >/dev/null; then
+		echo "Debian's Rust compiler has no linker here: install it (apt-get install lld-14)" >&2
+		exit 3
+	fi
+	linker="-C linker=wasm-ld-14"
+	;;
 esac
 build() {
 	# shellcheck disable=SC2086 # the linker is two words or none
