@@ -86,6 +86,8 @@ func runCase(ctx context.Context, one Case, fresh func(T) Bench, opts CheckOptio
 	end := caserun.Run(ctx, run, func(t *caserun.T) { one.runWith(t, fresh) })
 	r := Result{Case: one, Status: Passed, Messages: end.Messages, Took: end.Took}
 	switch {
+	case end.Failed && ctx.Err() != nil: // what failed is the call that was given up
+		r.Status, r.Messages = NotRun, []string{"the check was stopped"}
 	case end.Failed:
 		r.Status = Failed
 	case end.Skipped:

@@ -185,6 +185,8 @@ func (c *checker) run(ctx context.Context, one Case) Result {
 	end := caserun.Run(ctx, opts, func(t *caserun.T) { one.runWith(t, c.fresh, c.opts.Features) })
 	r := Result{Case: one, Status: Passed, Messages: end.Messages, Took: end.Took}
 	switch {
+	case end.Failed && ctx.Err() != nil: // what failed is the call that was given up
+		r.Status, r.Messages = NotRun, []string{"the check was stopped"}
 	case end.Failed:
 		r.Status = Failed
 	case end.Skipped:

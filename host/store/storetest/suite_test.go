@@ -244,6 +244,19 @@ func TestCheckStops(t *testing.T) {
 	}
 }
 
+// TestStoppedInACase: the call that is given up with the check is no failure of the store.
+func TestStoppedInACase(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	report := storetest.Check(ctx, fresh(bent{last: func() error {
+		cancel()
+		return ctx.Err()
+	}}), storetest.CheckOptions{Match: named("checkpoint/last")})
+	if report.NotRun != 1 || report.Failed != 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestCasesAreNamedOnce(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
