@@ -68,8 +68,26 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 }
 
 // Transport carries requests for BaseURL to the engine, wherever it runs. It
-// never uses a proxy.
-func (e *Engine) Transport() http.RoundTripper { return e.transport }
+// never uses a proxy. What goes on inside a sandbox survives the end of another process that serves.
+func (e *Engine) Transport() http.RoundTripper { return (*transport)(e) }
+
+// transport is an engine as its own clients see it.
+type transport Engine
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	e := (*Engine)(t)
+	e.mu.Lock()
+	serving := e.owner != nil || e.closed
+	e.mu.Unlock()
+	if serving {
+		return e.transport.RoundTrip(r)
+	}
+	d := lifecycle.Direct{DataDir: e.opts.DataDir, Server: e.transport}
+	return d.RoundTrip(r)
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (t *transport) CloseIdleConnections() { t.transport.CloseIdleConnections() }
 
 // BaseURL is the address to give to a client that uses Transport.
 func (e *Engine) BaseURL() string { return "http://" + host }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bufio"
 	"context"
 	"net/http"
 	"os"
@@ -149,6 +150,48 @@ func TestAttach(t *testing.T) {
 		t.Errorf("closing again: %v", err)
 	}
 	a.Engine = b.Engine // for its clean-up
+}
+
+// TestAttachedStreams has a command of one process go on when the process that serves ends.
+func TestAttachedStreams(t *testing.T) {
+	t.Parallel()
+	a := requireNamespaces(t)
+	b := openEngine(t, engine.Options{DataDir: a.dir})
+	box := a.create(nil)
+	viaB := &testBox{e: b, ID: box.ID}
+	_, events, stop := viaB.start(t.Context(), "echo begun; until [ -e go ]; do sleep 0.01; done; echo finished")
+	defer stop()
+	if !strings.Contains(readUntil(t, events, "begun"), "begun") {
+		t.Fatal("it didn't begin")
+	}
+	closing, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := a.Close(closing); err != nil {
+		t.Fatal(err)
+	}
+	if got := viaB.must("touch go; echo b alone"); got != "b alone\n" {
+		t.Errorf("after the first closed: %q", got)
+	}
+	if got := readUntil(t, events, "execution_complete"); !strings.Contains(got, "finished") {
+		t.Errorf("of the stream came %q", got)
+	}
+	a.Engine = b.Engine // for its clean-up
+}
+
+// readUntil reads lines until one contains what is looked for.
+func readUntil(t *testing.T, from *bufio.Reader, what string) string {
+	t.Helper()
+	var all strings.Builder
+	for {
+		line, err := from.ReadString('\n')
+		all.WriteString(line)
+		if strings.Contains(line, what) {
+			return all.String()
+		}
+		if err != nil {
+			t.Fatalf("%q didn't come: %v, after %q", what, err, all.String())
+		}
+	}
 }
 
 // TestCloseWaits checks that closing waits for what is under way as long as

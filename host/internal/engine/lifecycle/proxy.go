@@ -107,17 +107,14 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, args []string) er
 		return err
 	}
 	s.m.renewOnAccess(box)
-	if n != execdPort && transport == box.transport {
-		prefix := "/proxy/" + port
-		path, rawPath = prefix+path, prefix+rawPath
+	if transport == box.transport {
+		path, rawPath = pathInside(n, path), pathInside(n, rawPath)
 	}
 	relay := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL = &url.URL{Scheme: "http", Host: "execd", Path: path, RawPath: rawPath, RawQuery: r.URL.RawQuery}
 			p.Out.Host = "127.0.0.1:" + port
-			for _, h := range []string{"Authorization", "Cookie", keyHeader} {
-				p.Out.Header.Del(h)
-			}
+			withoutKeys(p.Out.Header)
 			forwarded(p.Out.Header, r)
 		},
 		Transport:     transport,
@@ -148,6 +145,21 @@ func afterPort(path string) string {
 	_, rest, _ := strings.Cut(path, "/proxy/")
 	_, rest, _ = strings.Cut(rest, "/")
 	return "/" + rest
+}
+
+// pathInside is the path under which execd knows one of a port: its own, or what it relays.
+func pathInside(port int, path string) string {
+	if port == execdPort {
+		return path
+	}
+	return "/proxy/" + strconv.Itoa(port) + path
+}
+
+// withoutKeys removes what is meant for the engine and for nothing inside.
+func withoutKeys(h http.Header) {
+	for _, name := range []string{"Authorization", "Cookie", keyHeader} {
+		h.Del(name)
+	}
 }
 
 func isWebSocket(r *http.Request) bool {
