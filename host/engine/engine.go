@@ -82,7 +82,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if serving {
 		return e.transport.RoundTrip(r)
 	}
-	d := lifecycle.Direct{DataDir: e.opts.DataDir, Server: e.transport}
+	d := lifecycle.Direct{DataDir: e.opts.DataDir, Server: again{e.transport}}
 	return d.RoundTrip(r)
 }
 
