@@ -41,6 +41,9 @@ func (g Group) Freeze(context.Context) error { return nil }
 // Thaw does nothing.
 func (g Group) Thaw(time.Duration) error { return nil }
 
+// Unthrottle does nothing.
+func (g Group) Unthrottle() {}
+
 // Remove does nothing.
 func (g Group) Remove(context.Context) error { return nil }
 

@@ -224,8 +224,27 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Unthrottle lifts the limit on processors. Dying takes processor time, and thousands of processes that
+// have to share a quota for it may take many minutes.
+func (g Group) Unthrottle() {
+	file, value := filepath.Join(g.Dirs[CPU], "cpu.cfs_quota_us"), "-1"
+	switch {
+	case g.Version == 2:
+		file, value = filepath.Join(g.Dirs[""], "cpu.max"), "max"
+	case g.Dirs[CPU] == "":
+		return
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return // there is no limit
+	}
+	_, _ = f.WriteString(value) // they die without it too, if late
+	_ = f.Close()
+}
+
 // Remove removes the group. It waits for processes that are still dying.
 func (g Group) Remove(ctx context.Context) error {
+	g.Unthrottle()
 	for {
 		err := g.rmdir()
 		if err == nil || !errors.Is(err, syscall.EBUSY) {

@@ -10,6 +10,32 @@ import (
 	"time"
 )
 
+// TestUnthrottle lifts what Limit has set, with both versions, on ordinary files.
+func TestUnthrottle(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[int]string{1: "cpu.cfs_quota_us=-1", 2: "cpu.max=max"} {
+		dir := t.TempDir()
+		controller := CPU
+		if version == 2 {
+			controller = ""
+		}
+		p := Parent{version: version, dirs: map[string]string{controller: dir}, has: map[string]bool{CPU: true}}
+		g, err := p.Create("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Unthrottle() // without a limit
+		if err := p.Limit(g, Limits{CPU: 1500}); err != nil {
+			t.Fatal(err)
+		}
+		g.Unthrottle()
+		file, value, _ := strings.Cut(want, "=")
+		if b, err := os.ReadFile(filepath.Join(dir, "alineo-host-x", file)); err != nil || string(b) != value {
+			t.Errorf("version %d: %s is %q %v, want %q", version, file, b, err, value)
+		}
+	}
+}
+
 // TestUnifiedFiles checks what is written where with version 2, on ordinary
 // files: this machine may have no such hierarchy.
 func TestUnifiedFiles(t *testing.T) {

@@ -166,6 +166,7 @@ func (s *keeper) evict(why string) {
 	s.mu.Lock()
 	s.state.Evicted = why
 	s.mu.Unlock()
+	s.seed.Group.Unthrottle()
 	_ = s.init.cmd.Process.Kill()
 	if s.seed.Group.CanFreeze() {
 		_ = s.seed.Group.Thaw(10 * time.Second) // what is frozen can't die

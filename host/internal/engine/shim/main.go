@@ -210,6 +210,7 @@ func (s *keeper) end() {
 		if s.seed.Group.CanFreeze() {
 			_ = s.seed.Group.Thaw(10 * time.Second) // what an engine left frozen can't be killed
 		}
+		s.seed.Group.Unthrottle()
 		s.init.kill(s.ended)
 		s.init.sweep()
 	}
