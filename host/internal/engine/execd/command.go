@@ -279,6 +279,9 @@ func (s *Server) commandLogs(w http.ResponseWriter, r *http.Request, id string) 
 // grace is how long an interrupted command has before it is killed.
 const grace = 3 * time.Second
 
+// cellGrace is how long an interrupted cell has before its interpreter, and all that it knows, is killed.
+const cellGrace = 10 * time.Second
+
 func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	if id == "" {

@@ -125,7 +125,7 @@ func (c *codeContext) interrupt() {
 	if k == nil {
 		return
 	}
-	t := time.NewTimer(grace)
+	t := time.NewTimer(cellGrace)
 	defer t.Stop()
 	again := time.NewTicker(askAgain)
 	defer again.Stop()

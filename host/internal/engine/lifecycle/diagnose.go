@@ -2,8 +2,10 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -128,6 +131,9 @@ func since(v string, now time.Time) time.Time {
 // logs is what the entry point wrote, with the time of each line.
 func (s *sandbox) logs(ctx context.Context, tail int, from time.Time) (string, error) {
 	text, err := s.shim.Logs(ctx, tail, from)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
+		return "", problem(http.StatusNotFound, codeSandboxNotFound, "Sandbox %s not found.", s.record().ID) // it ends just now
+	}
 	if err != nil {
 		return "", fmt.Errorf("reading the log of sandbox %s: %w", s.record().ID, err)
 	}
