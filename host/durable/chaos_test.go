@@ -333,7 +333,17 @@ func TestPausedDriver(t *testing.T) {
 			t.Errorf("%s has %d ends and %q", name, v.ends, v.out.String())
 		}
 	}
-	cfg, err := host.LoadConfig(s.config)
+	runs := openRuns(t, s.config)
+	run, err := runs.Get(t.Context(), "run")
+	if err != nil || run.Status != store.RunCompleted || run.DriverEpoch == nil || *run.DriverEpoch != 2 {
+		t.Errorf("the record is %+v: %v", run, err)
+	}
+}
+
+// openRuns opens a host of this process, until the test ends.
+func openRuns(t *testing.T, config string) *durable.Runs {
+	t.Helper()
+	cfg, err := host.LoadConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,17 +351,14 @@ func TestPausedDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := h.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	runs, err := h.Runs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := runs.Get(t.Context(), "run")
-	if err != nil || run.Status != store.RunCompleted || run.DriverEpoch == nil || *run.DriverEpoch != 2 {
-		t.Errorf("the record is %+v: %v", run, err)
-	}
+	return runs
 }

@@ -3,7 +3,6 @@
 package durable_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -86,23 +84,7 @@ func TestKilledBeforeRecord(t *testing.T) {
 	if n := boxes(); n != 1 {
 		t.Fatalf("the killed host left %d sandboxes, not 1", n)
 	}
-	cfg, err := host.LoadConfig(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := host.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := h.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
-	runs, err := h.Runs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := openRuns(t, s.config)
 	destroyed := 0
 	for ends := time.Now().Add(childTime); ; time.Sleep(100 * time.Millisecond) {
 		// It doesn't wait for the dead host's leases, so it is asked again.
