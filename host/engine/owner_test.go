@@ -113,6 +113,10 @@ func TestDirectoryRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "its processes to end", func() bool { return len(processesOf(t, box.ID)) == 0 })
+	eventually(t, "the engine to notice", func() bool {
+		status, _, _ := e.do(http.MethodGet, "/sandboxes/"+box.ID, nil)
+		return status == http.StatusNotFound
+	})
 	assertGone(t, e, box.ID)
 }
 
