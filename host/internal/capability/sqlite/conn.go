@@ -94,7 +94,11 @@ func (c *conn) open(opts connOptions) (err error) {
 	} else {
 		flags |= lib.SQLITE_OPEN_READWRITE
 	}
-	rc := lib.Xsqlite3_open_v2(c.tls, path, c.scratch, flags, 0)
+	layer, err := vfsAddress()
+	if err != nil {
+		return fmt.Errorf("opening: %w", err)
+	}
+	rc := lib.Xsqlite3_open_v2(c.tls, path, c.scratch, flags, layer)
 	c.db = *(*uintptr)(pointer(c.scratch)) // also set by most failures
 	if rc != lib.SQLITE_OK {
 		return fmt.Errorf("opening: %w", c.failure(rc))
