@@ -82,7 +82,8 @@ type Option func(*Host)
 // WithLogger logs there instead of to standard error.
 func WithLogger(log hclog.Logger) Option { return func(h *Host) { h.log = log } }
 
-// WithStore keeps the ledger in the embedder's own store instead of a plugin. The Host closes it.
+// WithStore keeps the ledger in the embedder's own store instead of a plugin. The Host closes it. With
+// store.Discard the ledger is off.
 func WithStore(st store.Ledger) Option { return func(h *Host) { h.store = st } }
 
 // WithTransport sends the requests to a remote sandbox server through it.

@@ -21,15 +21,6 @@ import (
 	"github.com/alineo-labs/alineo-host/host/store"
 )
 
-// forgetful is a store that keeps nothing: the ledger is off.
-type forgetful struct{ store.Ledger }
-
-func (forgetful) OpenLedger(context.Context, store.Key) (store.Head, error) {
-	return store.Head{Epoch: 1, LastStep: -1}, nil
-}
-func (forgetful) Append(context.Context, *store.Batch) error { return nil }
-func (forgetful) Close(context.Context) error                { return nil }
-
 // benchBox is one sandbox on a server behind a socket, and who talks to it.
 type benchBox struct {
 	box *sandbox.Handle
@@ -123,13 +114,13 @@ func benchServer(b *testing.B) string {
 }
 
 // A command's output on its way through a server behind a socket, the client and the SQLite plugin at
-// synchronous = full (on), with a ledger that forgets (off), and read by net/http alone (bare): in turns.
+// synchronous = full (on), with the ledger off (off), and read by net/http alone (bare): in turns.
 // What is told is the throughput of each in relation to bare, the events a second, and what an event takes
 // of the processor in this process beyond what bare takes, of which others on the machine take nothing.
 func BenchmarkOutput(b *testing.B) {
 	url := benchServer(b)
 	s := newSite(b)
-	on, off := newBenchBox(b, s, url), newBenchBox(b, s, url, host.WithStore(forgetful{}))
+	on, off := newBenchBox(b, s, url), newBenchBox(b, s, url, host.WithStore(store.Discard{}))
 	for _, c := range []struct {
 		name  string
 		width int

@@ -287,6 +287,9 @@ func (h *Host) redacted(info PluginInfo) PluginInfo {
 
 // LedgerText says in a few words where the ledger is, for people.
 func (h *Host) LedgerText() string {
+	if !h.writer.Keeps() {
+		return "none, which keeps nothing"
+	}
 	name := h.cfg.Ledger.Plugin
 	if !slices.ContainsFunc(h.inUse(), func(l *loaded) bool { return l.name == name }) {
 		return "the program's own store"

@@ -72,6 +72,9 @@ func (s *Stream) LastStep() int64 { return s.lastStep.Load() }
 // After a failure it is Append that asks the ledger again: the entry is tried, and when it can be
 // written the stream is well.
 func (s *Stream) Append(ctx context.Context, ev Event) error {
+	if !s.w.keeps {
+		return s.discard(ctx, ev)
+	}
 	ticket, _ := s.w.tickets.Get().(*Ticket)
 	if ticket == nil {
 		ticket = newTicket()
@@ -94,10 +97,31 @@ func (s *Stream) Append(ctx context.Context, ev Event) error {
 // has succeeded: what follows a lost entry must not be written as if nothing were missing.
 func (s *Stream) Enqueue(ctx context.Context, ev Event) (*Ticket, error) {
 	ticket := newTicket()
+	if !s.w.keeps {
+		if err := s.discard(ctx, ev); err != nil {
+			return nil, err
+		}
+		ticket.settle(nil)
+		return ticket, nil
+	}
 	if err := s.enqueue(ctx, ev, ticket, false); err != nil {
 		return nil, err
 	}
 	return ticket, nil
+}
+
+// discard accepts an entry that nobody keeps.
+func (s *Stream) discard(ctx context.Context, ev Event) error {
+	if err := ctx.Err(); err != nil {
+		return s.wrap(err)
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if s.w.closed {
+		return s.wrap(ErrClosed)
+	}
+	s.lastStep.Store(max(s.lastStep.Load(), ev.Step))
+	return nil
 }
 
 func (s *Stream) enqueue(ctx context.Context, ev Event, ticket *Ticket, asks bool) error {

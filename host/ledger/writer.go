@@ -70,6 +70,7 @@ type Writer struct {
 	st      store.Ledger
 	opts    WriterOptions
 	gate    gate
+	keeps   bool // the store keeps something
 	tickets sync.Pool
 	tracer  *span.Tracer
 
@@ -88,7 +89,8 @@ type Writer struct {
 // NewWriter starts a writer over a store. Close it to end its goroutine; the store stays open.
 func NewWriter(st store.Ledger, opts WriterOptions) *Writer {
 	opts.setDefaults()
-	w := &Writer{st: st, opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{}), tracer: span.New(opts.TracerProvider)}
+	_, off := st.(store.Discard)
+	w := &Writer{st: st, keeps: !off, opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{}), tracer: span.New(opts.TracerProvider)}
 	w.gate.limit, w.gate.free = opts.MaxPendingBytes, opts.MaxPendingBytes
 	w.base, w.abort = context.WithCancel(context.Background())
 	go w.run()
@@ -98,6 +100,9 @@ func NewWriter(st store.Ledger, opts WriterOptions) *Writer {
 // Redactor returns what takes known values out of entries. Values that are added to it are in nothing
 // that is appended afterwards.
 func (w *Writer) Redactor() *credential.Redactor { return w.opts.Redactor }
+
+// Keeps reports whether anything that is appended is kept: it is not with store.Discard.
+func (w *Writer) Keeps() bool { return w.keeps }
 
 // Redacts reports whether it does.
 func (w *Writer) Redacts() bool { return !w.opts.KeepSecrets }

@@ -30,6 +30,11 @@ type pipeline struct {
 	chunks  chan chunk
 	done    sync.WaitGroup
 
+	// direct is set as long as nothing is recorded and nothing has to be looked through: then text goes
+	// from the frame to its reader.
+	direct  bool
+	scratch []byte
+
 	flows pieces // when there is something to redact
 	place place  // where the next text begins, of what can be detached
 
@@ -52,6 +57,7 @@ func (x *Exec) newPipeline(ctx context.Context, cancel context.CancelCauseFunc) 
 		x: x, cancel: cancel, writing: context.WithoutCancel(ctx),
 		room: semaphore.NewWeighted(maxChunkBytes), chunks: make(chan chunk, maxChunks),
 	}
+	p.direct = !x.h.c.opts.Ledger.Keeps()
 	p.done.Go(p.deliver)
 	return p
 }
@@ -63,6 +69,10 @@ func (p *pipeline) push(frame *opensandbox.Frame) {
 	}
 	if p.redacts() {
 		p.clean(frame)
+		return
+	}
+	if p.direct {
+		p.pass(frame)
 		return
 	}
 	from, to, plain := frame.TextAt()
@@ -90,6 +100,32 @@ func (p *pipeline) push(frame *opensandbox.Frame) {
 	p.put(c, payload, size)
 }
 
+// pass hands a frame's text to its reader.
+func (p *pipeline) pass(frame *opensandbox.Frame) {
+	if p.x.events != nil {
+		p.x.tell(&Event{Type: frame.Type, Text: frame.Text(), Raw: slices.Clone(frame.Raw)})
+	}
+	to := p.x.spoolOf(frame.Type)
+	if to == nil {
+		return
+	}
+	from, end, plain := frame.TextAt()
+	switch {
+	case from == end:
+	case plain:
+		to.add(frame.Raw[from:end], p.x.work.spec.Kind.Lines())
+	case p.x.work.spec.Kind.Lines():
+		p.scratch = appendLine(p.scratch[:0], frame)
+		to.write(p.scratch)
+	default:
+		p.scratch = frame.AppendText(p.scratch[:0])
+		to.write(p.scratch)
+	}
+	if cap(p.scratch) > window {
+		p.scratch = nil
+	}
+}
+
 // text takes output that did not come as a frame, and what it stands for.
 func (p *pipeline) text(kind, recorded string, text []byte) {
 	if p.failure() != nil {
@@ -113,6 +149,7 @@ func (p *pipeline) text(kind, recorded string, text []byte) {
 
 // show sends on what is for its reader alone.
 func (p *pipeline) show(c chunk, size int64) {
+	p.direct = false // or it would be overtaken
 	c.size = min(size, maxChunkBytes)
 	if err := p.room.Acquire(p.writing, c.size); err != nil {
 		p.fail(err)
@@ -123,6 +160,7 @@ func (p *pipeline) show(c chunk, size int64) {
 
 // put sends a chunk on its way.
 func (p *pipeline) put(c chunk, payload []byte, size int64) {
+	p.direct = false
 	c.size = min(size, maxChunkBytes)
 	// The deliverer gives room back whatever happens, so this ends.
 	if err := p.room.Acquire(p.writing, c.size); err != nil {
