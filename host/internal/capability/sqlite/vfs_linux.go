@@ -48,6 +48,7 @@ type layer struct {
 	name    uintptr // in C memory
 	open    openMethod
 	stateAt uintptr // in a file, behind what SQLite's layer keeps there
+	zeros   uintptr // gatherSize bytes of C memory
 
 	mu      sync.Mutex
 	methods map[methodsKey]uintptr
@@ -82,6 +83,10 @@ func (l *layer) register() error {
 	if l.name, err = allocateString(tls, vfsName); err != nil {
 		return err
 	}
+	if l.zeros, err = allocate(tls, gatherSize); err != nil {
+		return err
+	}
+	clear(bytesAt(l.zeros, gatherSize))
 	address, err := allocate(tls, int(unsafe.Sizeof(lib.Tsqlite3_vfs{})))
 	if err != nil {
 		return err

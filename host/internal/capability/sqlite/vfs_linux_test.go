@@ -297,3 +297,25 @@ func (l *layered) insist() (failed int) {
 	}
 	return failed
 }
+
+// TestLayerLength looks at how long the log is: commits in the beginning of a process, which are all that
+// many have, need not wait for the file's length as well.
+func TestLayerLength(t *testing.T) {
+	t.Parallel()
+	l := openLayered(t, "full")
+	lengths := map[int64]int{}
+	for range 50 {
+		l.do("INSERT INTO t (a) VALUES (randomblob(100))")
+		info, err := os.Stat(l.path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lengths[info.Size()]++
+	}
+	if len(lengths) > 5 {
+		t.Errorf("the log had %d lengths in 50 commits: %v", len(lengths), lengths)
+	}
+	if found, err := l.query(contents); err != nil || found != l.survives() {
+		t.Errorf("the files hold %.80s; want %.80s, %v", l.survives(), found, err)
+	}
+}

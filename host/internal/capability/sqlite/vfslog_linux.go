@@ -26,6 +26,7 @@ type logTail struct {
 	written int64 // the end of what the running transaction has put into it
 	page    bool  // a frame's header was gathered last
 	commit  bool  // it was the last of its transaction
+	length  int64 // that the file has at least, as far as is known
 	ahead   lookahead
 }
 
@@ -57,10 +58,40 @@ func onLogWrite(tls *libc.TLS, file, data uintptr, n int32, offset int64) int32 
 		t.commit = binary.BigEndian.Uint32(bytesAt(data+frameCommit, 4)) != 0
 		return lib.SQLITE_OK
 	}
-	if t.commit {
-		return s.flush(tls, file)
+	if !t.commit {
+		return lib.SQLITE_OK
 	}
-	return lib.SQLITE_OK
+	rc := s.flush(tls, file)
+	if rc == lib.SQLITE_OK {
+		s.lengthen(tls, file, offset+int64(n))
+	}
+	return rc
+}
+
+// lengthen makes the log longer than what is in it. A commit that has to confirm the file's new length as
+// well takes twice as long, and so did all of them until the log began anew. SQLite takes zeros for what
+// they are, no frames.
+func (s *fileState) lengthen(tls *libc.TLS, file uintptr, end int64) {
+	t := &s.tail
+	if end <= t.length {
+		return
+	}
+	size, rc := s.size(tls, file)
+	if rc != lib.SQLITE_OK {
+		return
+	}
+	t.length = size
+	if size > end {
+		return
+	}
+	to := end - end%gatherSize + min(max(gatherSize, size-size%gatherSize), 4*gatherSize)
+	for t.length < to {
+		n := gatherSize - t.length%gatherSize
+		if s.write(tls, file, files.zeros, int32(n), t.length) != lib.SQLITE_OK { //nolint:gosec // gatherSize at most
+			return // there is no room; what was committed has its own
+		}
+		t.length += n
+	}
 }
 
 // through writes at once, after what is gathered.
@@ -89,6 +120,7 @@ func onLogTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
 		return rc
 	}
+	s.tail.length = 0
 	return method[truncateMethod](s.own().FxTruncate)(tls, file, size)
 }
 
