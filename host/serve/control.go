@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -159,9 +158,13 @@ func listenControl(opts ControlOptions, log hclog.Logger, address string) (*cont
 	}
 	go func() {
 		defer close(c.ended)
-		_ = c.server.Serve(&ownListener{UnixListener: l, log: log}) // ends with the listener
+		_ = c.server.Serve(unixsock.Own(l, c.turned)) // ends with the listener
 	}()
 	return c, nil
+}
+
+func (c *control) turned(uid int, err error) {
+	c.log.Warn("somebody else was turned away from the control socket", "uid", uid, "err", err)
 }
 
 // close lets nobody in any more and waits for who is.
@@ -201,44 +204,4 @@ func (c *control) reload(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), reloadWithin)
 	defer cancel()
 	return c.opts.Reload(ctx, r.PathValue("name"))
-}
-
-// ownListener takes only connections of the user that the daemon runs as, and of root. The socket's mode says
-// so too, but not between its making and that.
-type ownListener struct {
-	*net.UnixListener
-
-	log hclog.Logger
-}
-
-// Accept waits for the next connection.
-func (l *ownListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.AcceptUnix()
-		if err != nil {
-			return nil, err //nolint:wrapcheck // net/http looks at it
-		}
-		uid, err := peer(conn)
-		if err == nil && (uid == 0 || uid == os.Geteuid()) {
-			return conn, nil
-		}
-		l.log.Warn("somebody else was turned away from the control socket", "uid", uid, "err", err)
-		_ = conn.Close()
-	}
-}
-
-// peerOf asks the system for who is at the other end of a connection.
-func peerOf(conn *net.UnixConn, ask func(fd int) (int, error)) (uid int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return -1, fmt.Errorf("asking who connects: %w", err)
-	}
-	var asked error
-	if err := raw.Control(func(fd uintptr) { uid, asked = ask(int(fd)) }); err != nil {
-		asked = err
-	}
-	if asked != nil {
-		return -1, fmt.Errorf("asking who connects: %w", asked)
-	}
-	return uid, nil
 }

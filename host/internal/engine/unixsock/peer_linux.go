@@ -1,4 +1,4 @@
-package serve
+package unixsock
 
 import (
 	"net"
@@ -9,7 +9,7 @@ import (
 // peer is the user id of who is at the other end of a connection.
 func peer(conn *net.UnixConn) (int, error) {
 	return peerOf(conn, func(fd int) (int, error) {
-		cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 		if err != nil {
 			return -1, err
 		}
