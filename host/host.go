@@ -17,6 +17,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host/durable"
 	"github.com/alineo-labs/alineo-host/host/engine"
 	"github.com/alineo-labs/alineo-host/host/internal/adapter"
+	"github.com/alineo-labs/alineo-host/host/internal/drivers"
 	"github.com/alineo-labs/alineo-host/host/internal/plugin"
 	"github.com/alineo-labs/alineo-host/host/internal/telemetry"
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -68,9 +69,10 @@ type Host struct {
 	client *sandbox.Client
 	wire   *opensandbox.Client
 
-	loaded []*loaded
-	engine *engine.Engine // nil when the server is remote or not used yet
-	closed bool
+	loaded  []*loaded
+	drivers *drivers.Drivers
+	engine  *engine.Engine // nil when the server is remote or not used yet
+	closed  bool
 
 	runStores *RunStores    // nil when they are not used yet
 	runs      *durable.Runs // the same
@@ -189,7 +191,7 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	h.closed = true
-	client, eng, runs := h.client, h.engine, h.runs
+	client, eng, runs, found := h.client, h.engine, h.runs, h.drivers
 	h.mu.Unlock()
 
 	var errs []error
@@ -202,6 +204,9 @@ func (h *Host) Close(ctx context.Context) error {
 		if err := client.Close(ctx); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if found != nil {
+		found.Close(ctx)
 	}
 	if err := h.writer.Close(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("draining the ledger: %w", err))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host/config"
 	"github.com/alineo-labs/alineo-host/host/engine"
+	"github.com/alineo-labs/alineo-host/host/internal/drivers"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
@@ -32,12 +33,12 @@ func (h *Host) Sandboxes(ctx context.Context) (*sandbox.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err = h.newClient(wire)
+	client, found, err := h.newClient(wire)
 	if err == nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if !h.closed {
-			h.client, h.wire, h.engine = client, wire, eng
+			h.client, h.wire, h.engine, h.drivers = client, wire, eng, found
 			return client, nil
 		}
 		err = ErrClosed
@@ -86,24 +87,26 @@ func (h *Host) connect(ctx context.Context) (*opensandbox.Client, *engine.Engine
 	return wire, eng, nil
 }
 
-func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, error) {
+func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, *drivers.Drivers, error) {
 	var key ledger.DigestKey
 	if h.cfg.Ledger.DigestKey.IsSet() {
 		var err error
 		key, err = ledger.NewDigestKey(h.cfg.Ledger.DigestKeyID, []byte(h.cfg.Ledger.DigestKey.Reveal()))
 		if err != nil {
-			return nil, fmt.Errorf("using ledger.digest_key: %w", err)
+			return nil, nil, fmt.Errorf("using ledger.digest_key: %w", err)
 		}
 	}
 	broker := h.given
 	if broker == nil && h.cfg.Credentials.Broker != "" {
 		broker = lateBroker{h}
 	}
-	return sandbox.New(sandbox.Options{
-		Broker: broker,
-		Wire:   wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
+	found := drivers.New(h.cfg.Engine.Data, h.log.Named("drivers"))
+	client, err := sandbox.New(sandbox.Options{
+		Broker: broker, Drivers: found,
+		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
 		MaxConcurrency: h.cfg.Sandbox.MaxConcurrency, DigestKey: key,
 		Image: h.cfg.Sandbox.Image, Lifetime: time.Duration(h.cfg.Sandbox.Timeout),
 		KeepAlive: h.cfg.Sandbox.KeepAlive, ResolveCredential: h.resolve,
 	})
+	return client, found, err
 }

@@ -29,7 +29,10 @@ environment of alineo-host, or a reference that the broker knows, such as vault:
 secret:NAME of alineo.toml. Without one whoever resumes is asked.
 
 The value is read from standard input, from --value-file, from the source, or typed without an echo; it is
-never an argument, and never shown, recorded or seen in the sandbox.`
+never an argument, and never shown, recorded or seen in the sandbox.
+
+What another process on this machine runs in the sandbox goes on while set, rm and refresh change its
+credentials: that process is asked to do it and to record it.`
 	return cmd
 }
 
@@ -91,22 +94,21 @@ func (a *app) setCredential(
 			return err
 		}
 	}
-	return a.drive(ctx, id, sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+	return a.change(ctx, id, func(ctx context.Context, sb *changed) error {
+		resolved := credential.Resolved{Value: value}
+		var err error
 		if !value.IsSet() {
-			resolved, err := a.resolve(ctx, sb.host, name, source)
-			if err != nil {
+			if resolved, err = a.resolve(ctx, sb.host, name, source); err != nil {
 				return err
 			}
-			value = resolved.Value // we end before it does
 		}
-		var err error
 		if binding == nil {
-			err = sb.Credentials().Patch(ctx, name, sandbox.CredentialPatch{Value: &value, Source: source})
+			err = sb.PatchCredential(ctx, name, sandbox.CredentialPatch{Value: &resolved.Value, Expires: resolved.Expires, Source: source})
 			if errors.Is(err, credential.ErrNotFound) {
 				return fmt.Errorf("%w (say with --host and --bearer, --header or another what it is to be bound to)", err)
 			}
 		} else {
-			err = sb.Credentials().Set(ctx, name, value, *binding, source)
+			err = sb.SetCredential(ctx, name, resolved, *binding, source)
 		}
 		if err != nil {
 			return a.credentialHint(err, id)
@@ -225,8 +227,8 @@ func newCredentialsRemove(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.eachCredential(cmd.Context(), args, "removed", func(ctx context.Context, sb *driven, name string) error {
-				return sb.Credentials().Remove(ctx, name)
+			return a.eachCredential(cmd.Context(), args, "removed", func(ctx context.Context, sb *changed, name string) error {
+				return sb.RemoveCredential(ctx, name)
 			})
 		},
 	}
@@ -240,16 +242,16 @@ func newCredentialsRefresh(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.eachCredential(cmd.Context(), args, "refreshed", func(ctx context.Context, sb *driven, name string) error {
-				return sb.Credentials().Refresh(ctx, name, a.askCredential)
+			return a.eachCredential(cmd.Context(), args, "refreshed", func(ctx context.Context, sb *changed, name string) error {
+				return sb.RefreshCredential(ctx, name, a.askCredential)
 			})
 		},
 	}
 }
 
 // eachCredential does the same to several, and goes on when one fails.
-func (a *app) eachCredential(ctx context.Context, args []string, what string, do func(context.Context, *driven, string) error) error {
-	return a.drive(ctx, args[0], sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+func (a *app) eachCredential(ctx context.Context, args []string, what string, do func(context.Context, *changed, string) error) error {
+	return a.change(ctx, args[0], func(ctx context.Context, sb *changed) error {
 		var problems []error
 		for _, name := range args[1:] {
 			if err := do(ctx, sb, name); err != nil {

@@ -48,7 +48,8 @@ what goes on like that, and how it ended. Ctrl-C leaves a command alone that is 
 prints is in the ledger as far as somebody followed it, and nothing runs twice.
 
 One process at a time drives a sandbox: exec takes it over, and a run, exec or shell that still
-works in it can't record any more and ends. Looking (files, cp, port, metrics, top) and pausing disturb nobody.
+works in it can't record any more and ends. Looking (files, cp, port, metrics, top), pausing, and on the
+same machine policy and credentials set, rm and refresh disturb nobody.
 
 The exit code is the command's own; 124 means that --timeout was over, 125 that alineo-host itself
 failed, 137 that a signal ended the command. Ctrl-C stops the command, and the sandbox stays.`,

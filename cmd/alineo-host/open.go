@@ -126,6 +126,34 @@ func (a *app) lookAtTwo(ctx context.Context, one, other string, f func(_ context
 	})
 }
 
+// changed is a sandbox of which a command changes what its driver is asked for. The handle looks.
+type changed struct {
+	*sandbox.Operator
+
+	look *sandbox.Handle
+	host *host.Host
+}
+
+// change opens a sandbox for a command that changes what it may reach or what its requests are given.
+// Whoever drives it goes on doing so, and records that.
+func (a *app) change(ctx context.Context, id string, f func(context.Context, *changed) error) error {
+	return a.withLooker(ctx, func(ctx context.Context, l *looker) error {
+		look, err := l.open(ctx, id)
+		if err != nil {
+			return err
+		}
+		var opts sandbox.ConnectOptions
+		if opts.Resources, err = recordedResources(ctx, l.host.Store(), look.Key(), opts.Resources); err != nil {
+			return letGo(ctx, look, err)
+		}
+		operator := l.client.Operate(look.Key(), opts)
+		err = f(ctx, &changed{operator, look, l.host})
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+		defer cancel()
+		return letGo(ctx, look, errors.Join(err, operator.Close(leaving)))
+	})
+}
+
 // looker is a client for commands that record nothing.
 type looker struct {
 	a      *app

@@ -20,7 +20,8 @@ func newPolicy(a *app) *cobra.Command {
 		newPolicyRemove(a))
 	cmd.Long = `policy works with sandboxes that were made with a network policy (create --allow and --deny). A target
 is a host name, *.domain, an address or a CIDR. Changes hold at once, are recorded in the ledger,
-and are given to a sandbox that is resumed from it.`
+and are given to a sandbox that is resumed from it. What another process on this machine runs in the
+sandbox goes on: that process is asked to make the change and to record it.`
 	return cmd
 }
 
@@ -76,7 +77,7 @@ func newPolicyAdd(a *app, name, action, short string) *cobra.Command {
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changePolicy(cmd.Context(), args[0], func(ctx context.Context, sb *driven) error {
+			return a.changePolicy(cmd.Context(), args[0], func(ctx context.Context, sb *changed) error {
 				_, err := sb.AddNetworkRules(ctx, rules(action, args[1:])...)
 				return err
 			})
@@ -92,7 +93,7 @@ func newPolicyRemove(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changePolicy(cmd.Context(), args[0], func(ctx context.Context, sb *driven) error {
+			return a.changePolicy(cmd.Context(), args[0], func(ctx context.Context, sb *changed) error {
 				_, err := sb.RemoveNetworkRules(ctx, args[1:]...)
 				return err
 			})
@@ -101,12 +102,12 @@ func newPolicyRemove(a *app) *cobra.Command {
 }
 
 // changePolicy changes the rules and shows what they are then.
-func (a *app) changePolicy(ctx context.Context, id string, change func(context.Context, *driven) error) error {
-	return a.drive(ctx, id, sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+func (a *app) changePolicy(ctx context.Context, id string, change func(context.Context, *changed) error) error {
+	return a.change(ctx, id, func(ctx context.Context, sb *changed) error {
 		if err := change(ctx, sb); err != nil {
 			return a.policyHint(err)
 		}
-		status, err := sb.NetworkPolicy(ctx)
+		status, err := sb.look.NetworkPolicy(ctx)
 		if err != nil {
 			return err
 		}

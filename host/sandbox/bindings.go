@@ -128,7 +128,8 @@ func (h *Handle) bindings(ctx context.Context) (state *bindings, done func(), er
 			done()
 			return nil, nil, err
 		}
-		b.proxy, b.list, b.loaded = found.created.credentialProxy, found.credentials, true
+		b.proxy, b.list = found.created.credentialProxy, found.credentials
+		b.loaded = true
 	}
 	if !b.proxy {
 		done()
@@ -140,9 +141,14 @@ func (h *Handle) bindings(ctx context.Context) (state *bindings, done func(), er
 // learnBound reads what is bound in a sandbox that somebody else has made, and learns the values that are
 // at hand: those of variables. Others are not known here before they are bound here.
 func (h *Handle) learnBound(ctx context.Context) error {
-	h.bound.loaded = false
 	if h.stream == nil {
 		return nil
+	}
+	select { // somebody may have found the handle already
+	case h.bound.turn <- struct{}{}:
+		defer func() { <-h.bound.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	lineage, _, err := ledger.Lineage(ctx, h.c.store, h.Key())
 	if err != nil {

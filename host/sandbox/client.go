@@ -45,6 +45,10 @@ type Options struct {
 	DigestKey     ledger.DigestKey
 	OldDigestKeys []ledger.DigestKey
 
+	// Drivers is how others find who drives a sandbox, to have it change something; nil: they can't, and
+	// become the driver themselves. See [Client.Operate].
+	Drivers Drivers
+
 	// Broker binds credentials; nil: there are none.
 	Broker credential.Broker
 	// ResolveCredential is asked for the values of credentials that are to be bound again, when whoever

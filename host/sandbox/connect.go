@@ -29,6 +29,9 @@ type ConnectOptions struct {
 	LookOnly bool
 	Shell    string // of its execs; default /bin/sh
 	Hooks    *Hooks
+
+	// unless keeps the sandbox from being claimed. Nobody else claims it meanwhile.
+	unless func(context.Context) error
 }
 
 // Connect opens a handle on a sandbox that runs already, made by whomever. One that the server does
@@ -84,23 +87,51 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 		name: details.Name, shell: opts.Shell, hooks: opts.Hooks, resources: opts.Resources,
 		identity: identity{opts.RunID, opts.ResourceID, opts.TeamID}.or(identity{details.RunID, details.ResourceID, details.TeamID}),
 	}
-	var stream *ledger.Stream
-	if !opts.LookOnly {
-		if stream, err = c.opts.Ledger.Open(ctx, store.Key{Name: details.Name, SandboxID: id}); err != nil {
-			return nil, err
-		}
-		l.after = max(stream.LastStep(), 0)
+	var handle *Handle
+	open := func(stream *ledger.Stream) {
+		handle = c.newHandle(l, id, stream, release)
+		handle.bound.loaded = false
+		handle.lifetime = c.opts.Lifetime
+		handle.paused, handle.policed = paused, true
 	}
-	handle := c.newHandle(l, id, stream, release)
-	if err := handle.learnBound(ctx); err != nil {
+	if opts.LookOnly {
+		open(nil)
+	} else if err := c.claim(ctx, store.Key{Name: details.Name, SandboxID: id}, opts.unless, func(stream *ledger.Stream) {
+		l.after = max(stream.LastStep(), 0)
+		open(stream)
+		handle.enter()
+	}); err != nil {
 		return nil, err
 	}
-	handle.lifetime = c.opts.Lifetime
-	handle.paused, handle.policed = paused, true
+	if err := handle.learnBound(ctx); err != nil {
+		handle.depart(ctx)
+		return nil, err
+	}
 	if paused {
 		handle.execd.ExpectSilence(true)
 	}
 	return handle, nil
+}
+
+// claim opens the ledger of a sandbox and calls claimed, unless something is against it; all of that while
+// nobody else does so.
+func (c *Client) claim(ctx context.Context, key store.Key, unless func(context.Context) error, claimed func(*ledger.Stream)) error {
+	become := func() error {
+		if unless != nil {
+			if err := unless(ctx); err != nil {
+				return err
+			}
+		}
+		stream, err := c.opts.Ledger.Open(ctx, key)
+		if err == nil {
+			claimed(stream)
+		}
+		return err
+	}
+	if c.opts.Drivers == nil {
+		return become()
+	}
+	return c.opts.Drivers.Alone(ctx, become)
 }
 
 // recorded returns what the ledger knows about a sandbox, which may be nothing but its name.

@@ -265,30 +265,41 @@ func (c *Client) admit(ctx context.Context, l *launch, box *opensandbox.Sandbox,
 	if err != nil {
 		return nil, err
 	}
-	payload, err := encode(l.created(box.ID))
-	if err != nil {
+	handle := c.newHandle(l, box.ID, stream, release)
+	handle.enter() // before anybody can know of it from the ledger
+	if err := c.record(ctx, l, handle); err != nil {
+		handle.depart(ctx)
 		return nil, err
+	}
+	return handle, nil
+}
+
+// record tells the ledger of a sandbox, and what its handle is handed out with.
+func (c *Client) record(ctx context.Context, l *launch, handle *Handle) error {
+	stream := handle.stream
+	payload, err := encode(l.created(handle.id))
+	if err != nil {
+		return err
 	}
 	if err := stream.Append(ctx, ledger.Event{Step: -1, Name: store.EventSandboxCreated, Payload: payload}); err != nil {
 		if !unwritten(err) {
 			c.writeOff(ctx, stream)
 		}
-		return nil, err
+		return err
 	}
-	handle := c.newHandle(l, box.ID, stream, release)
 	if err := handle.bindAll(ctx, l.credentials); err != nil {
 		handle.bound.end()
 		c.writeOff(ctx, stream)
-		return nil, err
+		return err
 	}
 	if l.op == opResume || l.op == opRestore || l.op == opFork {
-		return handle, nil // the reference does not call the hook for those
+		return nil // the reference does not call the hook for those
 	}
-	if err := guard("SandboxCreated", func() { l.hooks.created(box.ID, l.name) }); err != nil {
+	if err := guard("SandboxCreated", func() { l.hooks.created(handle.id, l.name) }); err != nil {
 		c.writeOff(ctx, stream)
-		return nil, err
+		return err
 	}
-	return handle, nil
+	return nil
 }
 
 // writeOff closes the ledger of a sandbox that will be deleted: one without sandbox.closed is listed

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -30,6 +31,7 @@ func (h *Handle) Credentials() *Credentials { return &Credentials{h} }
 // only when that still leads to it: give the new one else.
 type CredentialPatch struct {
 	Value   *credential.Secret
+	Expires time.Time // when Value ends, as with SetResolved; zero: it doesn't, or nobody knows
 	Binding *credential.Binding
 	Source  *credential.Source
 }
@@ -109,7 +111,13 @@ func (c *Credentials) Patch(ctx context.Context, name string, patch CredentialPa
 		if patch.Value != nil {
 			state.release(name)
 		}
-		return c.h.patch(ctx, state, before, after, patch)
+		if err := c.h.patch(ctx, state, before, after, patch); err != nil {
+			return err
+		}
+		if patch.Value != nil && after.Source != nil {
+			c.h.lease(state, name, credential.Resolved{Value: *patch.Value, Expires: patch.Expires})
+		}
+		return nil
 	})
 }
 

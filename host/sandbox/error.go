@@ -149,10 +149,12 @@ func (e *said) Error() string { return e.cause.Error() }
 func (e *said) Unwrap() error { return e.err }
 
 // ofBroker keeps a broker's error from repeating what goes before it.
-func (h *Handle) ofBroker(err error) error {
+func (h *Handle) ofBroker(err error) error { return ofBroker(h.id, err) }
+
+func ofBroker(sandboxID string, err error) error {
 	switch of := err.(type) { //nolint:errorlint // one that is wrapped says more
 	case *credential.Error:
-		if of.SandboxID == h.id {
+		if of.SandboxID == sandboxID {
 			return &said{of, of.Err}
 		}
 	case *credential.UnresolvedError:

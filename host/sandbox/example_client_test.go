@@ -354,6 +354,24 @@ func ExampleHandle_AddNetworkRules() {
 	// Output: deny [{allow example.com}]
 }
 
+func ExampleClient_Operate() {
+	client, done := exampleClient()
+	defer done()
+	ctx := context.Background()
+	sb, err := client.Create(ctx, sandbox.CreateOptions{NetworkPolicy: &opensandbox.NetworkPolicy{DefaultAction: "deny"}})
+	check(err)
+	check(sb.Detach(ctx))
+
+	// A program that drives it now, on this machine, would be asked. Nobody does.
+	operator := client.Operate(sb.Key(), sandbox.ConnectOptions{})
+	status, err := operator.AddNetworkRules(ctx, opensandbox.NetworkRule{Action: "allow", Target: "example.com"})
+	check(err)
+	check(operator.Close(ctx))
+	fmt.Println(status.Mode)
+	check(client.Stop(ctx, sb.Key()))
+	// Output: enforcing
+}
+
 func ExampleHandle_Credentials() {
 	client, done := exampleClient()
 	defer done()

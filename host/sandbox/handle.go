@@ -39,6 +39,9 @@ type Handle struct {
 	bound     *bindings
 	policed   bool   // it may have a network policy
 	release   func() // gives the slot back
+	// leave ends being found by others, and departed is closed when that begins; see Drivers.
+	leave    func(context.Context)
+	departed chan struct{}
 
 	turn chan struct{} // held while an exec takes its seq and its place in the ledger
 	seq  int64         // of the last exec; held by turn
@@ -77,6 +80,7 @@ func (c *Client) newHandle(l *launch, id string, stream *ledger.Stream, release 
 		running:  make(map[*Exec]struct{}),
 		sessions: make(map[*Session]struct{}),
 		quit:     make(chan struct{}),
+		departed: make(chan struct{}),
 	}
 }
 
@@ -149,6 +153,7 @@ func (h *Handle) Close(ctx context.Context) error {
 func (h *Handle) Detach(ctx context.Context) error {
 	h.closeOnce.Do(func() {
 		defer h.release()
+		defer h.depart(ctx)
 		ended := h.refuse()
 		select {
 		case <-ended:
@@ -190,6 +195,7 @@ func (h *Handle) interrupt() {
 func (h *Handle) close(ctx context.Context) error {
 	defer h.release()
 	defer h.bound.end()
+	defer h.depart(ctx)
 	ended := h.refuse()
 	h.interrupt()
 	h.mu.Lock()

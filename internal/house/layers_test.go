@@ -52,6 +52,9 @@ func layers() []layer {
 		{path: "host/internal/adapter", imports: []string{"abi", "host/store", "host/credential", capability, plugin}},
 		{path: "host/ledger", imports: []string{"host/internal/jsontext", "host/internal/span", "host/store", "host/credential"}},
 		{path: "host/sandbox", imports: []string{"host/internal/span", "host/opensandbox", "host/ledger", "host/store", "host/credential"}},
+		{path: "host/internal/drivers", imports: []string{
+			"host/sandbox", "host/opensandbox", "host/credential", "host/store", "host/internal/engine/unixsock",
+		}},
 		{path: "host/internal/journal", stdOnly: true},
 		{path: "host/durable", imports: []string{"host/sandbox", "host/opensandbox", "host/store", "host/internal/journal"}},
 		{path: "host/durable/durabletest", imports: []string{"host/durable", "host/store", "host/internal/journal"}},
