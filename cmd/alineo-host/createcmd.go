@@ -85,7 +85,8 @@ With --allow and --deny it has a network policy, which "policy" can then change 
 without them it has none, and its network is the server's own.
 
 With --credential-proxy, "credentials" can give its requests what it never sees; --credential does so
-from the beginning, and lets it reach the host.`,
+from the beginning, and lets it reach the host. A value that the broker gave for a time ends when that is
+over, because create has ended before: "credentials refresh" takes it again.`,
 		Example: `  id=$(alineo-host create)
   alineo-host create --image alpine:3.20 --name build --cpu 2 --memory 4Gi
   alineo-host create --environment node --allow registry.npmjs.org`,

@@ -46,7 +46,11 @@ func newCredentialsSet(a *app) *cobra.Command {
 the next request has it. Without --host and the others, what is bound gets a new value.
 
 The value comes from --from, when that is given and --value-file is not; else from --value-file ("-" is
-standard input), from standard input when that is no terminal, or from whoever types it.`,
+standard input), from standard input when that is no terminal, or from whoever types it.
+
+A value of which the broker says when it ends is taken again from --from in time only as long as something
+has the sandbox open, such as exec or shell when set is done. set itself ends before that: take it again
+with "credentials refresh".`,
 		Example: `  alineo-host credentials set 6f1c2d3e github --host api.github.com --bearer --from env:GITHUB_TOKEN
   alineo-host credentials set 6f1c2d3e api --host api.example.com --path-prefix /v1 --header X-Api-Key < key.txt
   alineo-host credentials set 6f1c2d3e hook --host hooks.example.com --placeholder __TOKEN__ --in path,query`,
@@ -228,16 +232,41 @@ func newCredentialsRemove(a *app) *cobra.Command {
 		Args:              usage(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.eachCredential(cmd.Context(), args, "removed", func(ctx context.Context, sb *changed, name string) error {
+				if err := a.boundTo(ctx, sb.look, name); err != nil {
+					return err
+				}
 				return sb.RemoveCredential(ctx, name)
 			})
 		},
 	}
 }
 
+// boundTo tells that a sandbox has no credential of a name, neither in its ledger nor where it is used. A
+// broker that can't say what there is lets any name pass.
+func (a *app) boundTo(ctx context.Context, sb *sandbox.Handle, name string) error {
+	list, err := sb.Credentials().ListBindings(ctx)
+	switch {
+	case errors.Is(err, credential.ErrUnsupported):
+		return nil
+	case err != nil:
+		return err
+	case !slices.ContainsFunc(list, func(c sandbox.CredentialStatus) bool { return c.Name == name }):
+		return a.unbound(name, sb.ID())
+	}
+	return nil
+}
+
+// unbound is the error about a credential that isn't there.
+func (a *app) unbound(name, id string) error {
+	return fmt.Errorf("credential %q: %w (%s credentials list %.8s shows those that are bound)", name, credential.ErrNotFound, a.self(), id)
+}
+
 func newCredentialsRefresh(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "refresh ID NAME…",
-		Short:             "Take values from their sources again",
+		Use:   "refresh ID NAME…",
+		Short: "Take values from their sources again",
+		Long: `refresh takes values from their sources again, as after they were changed there, and before one ends that
+the broker gave for a time: create, fork and credentials set end before they could do that.`,
 		Example:           "  alineo-host credentials refresh 6f1c2d3e github",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),

@@ -172,7 +172,7 @@ func (a *app) testCredential(ctx context.Context, sb *driven, id, name string, a
 	}
 	switch {
 	case found == nil:
-		return fmt.Errorf("credential %q: %w (%s credentials list %s shows those that are bound)", name, credential.ErrNotFound, a.self(), id)
+		return a.unbound(name, id)
 	case !found.Live:
 		return fmt.Errorf("credential %q is recorded, but the broker has not bound it: set it again", name)
 	}

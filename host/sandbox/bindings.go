@@ -129,7 +129,7 @@ func (h *Handle) bindings(ctx context.Context) (state *bindings, done func(), er
 			return nil, nil, err
 		}
 		b.proxy, b.list = found.created.credentialProxy, found.credentials
-		b.loaded = true
+		b.loaded = h.stream != nil // else somebody else changes them
 	}
 	if !b.proxy {
 		done()

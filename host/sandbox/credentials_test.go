@@ -437,6 +437,12 @@ func TestConnectSeesCredentials(t *testing.T) {
 	if err != nil || len(list) != 1 || !reflect.DeepEqual(list[0].Binding, placed) || !list[0].Live {
 		t.Errorf("%+v, %v", list, err)
 	}
+	must(t, h.Credentials().Remove(t.Context(), "git"))
+	r.set(h, "git", canary, placed, credential.Env("OTHER"))
+	list, err = look.Credentials().ListBindings(t.Context()) // as it is now
+	if err != nil || len(list) != 1 || list[0].Source.VarName != "OTHER" {
+		t.Errorf("%+v, %v", list, err)
+	}
 	if err := look.Credentials().Remove(t.Context(), "git"); !errors.Is(err, sandbox.ErrLookOnly) {
 		t.Errorf("%v", err)
 	}
