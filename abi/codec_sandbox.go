@@ -47,7 +47,8 @@ func (m *ListSandboxesRequest) AppendTo(dst []byte) []byte {
 	dst = appendString(dst, 5, m.RunID)
 	dst = appendString(dst, 6, m.ResourceID)
 	dst = appendString(dst, 7, m.TeamID)
-	return appendBytes(dst, 8, m.Cursor)
+	dst = appendBytes(dst, 8, m.Cursor)
+	return appendString(dst, 9, m.IDPrefix)
 }
 
 // Unmarshal implements Message.
@@ -74,6 +75,8 @@ func (m *ListSandboxesRequest) Unmarshal(src []byte) error {
 			m.TeamID = r.string()
 		case 8<<3 | wireBytes:
 			m.Cursor = r.bytes()
+		case 9<<3 | wireBytes:
+			m.IDPrefix = r.string()
 		default:
 			r.skip()
 		}

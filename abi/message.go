@@ -216,6 +216,7 @@ type ListSandboxesRequest struct {
 	ResourceID string
 	TeamID     string
 	Cursor     []byte
+	IDPrefix   string // what the sandbox id begins with; a guest need not know it
 }
 
 // DeleteReply says how much went.

@@ -94,6 +94,7 @@ func ledgerSamples() []sample {
 		{"ListSandboxesRequest/zeros", &abi.ListSandboxesRequest{Limit: new(uint64(0)), Before: new(int64(0))}},
 		{"ListSandboxesRequest/typical", &abi.ListSandboxesRequest{Name: "build", Status: "running", Limit: new(uint64(50)), Before: new(int64(1764432000123))}},
 		{"ListSandboxesRequest/limits", &abi.ListSandboxesRequest{Limit: new(uint64(math.MaxUint64)), Before: new(int64(-1)), RunID: nasty, ResourceID: "r", TeamID: "t", Cursor: []byte{0}}},
+		{"ListSandboxesRequest/prefix", &abi.ListSandboxesRequest{Cursor: []byte{1}, IDPrefix: "6f1c2d3e"}},
 		{"DeleteReply/empty", &abi.DeleteReply{}},
 		{"DeleteReply/typical", &abi.DeleteReply{Rows: 128}},
 		{"DeleteReply/more", &abi.DeleteReply{Rows: 20000, More: true}},

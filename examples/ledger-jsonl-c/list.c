@@ -70,10 +70,12 @@ static int newest_first(const void *a, const void *b) {
 
 static bool fits(alineo_str filter, alineo_str value) { return !filter.len || alineo_str_eq(filter, value); }
 
+static bool begins(alineo_str text, alineo_str with) { return text.len >= with.len && (!with.len || !memcmp(text.ptr, with.ptr, with.len)); }
+
 static bool wanted(const alineo_list_sandboxes_request *request, const details *d) {
     return fits(request->name, d->name) && fits(request->status, status_of(d)) && fits(request->run_id, d->run) &&
            fits(request->resource_id, alineo_value_text(d->resource)) && fits(request->team_id, alineo_value_text(d->team)) &&
-           (!request->has_before || d->started < request->before);
+           begins(d->id, request->id_prefix) && (!request->has_before || d->started < request->before);
 }
 
 alineo_error *op_list_sandboxes(const alineo_list_sandboxes_request *request, alineo_rows_reply *reply) {

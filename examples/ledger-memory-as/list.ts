@@ -72,6 +72,7 @@ export function list(store: Store, request: a.ListSandboxesRequest): a.RowsReply
     const s = all[i], e = s.created;
     if (!is(request.name, s.sandbox.name) || !is(request.status, s.status) || !is(request.runId, s.run)) continue;
     if (!is(request.resourceId, e.field("resourceId")) || !is(request.teamId, e.field("teamId"))) continue;
+    if (!s.sandbox.id.startsWith(request.idPrefix)) continue;
     if (request.hasBefore && e.ts >= request.before) continue;
     if (cursor.there && (isBehind(e, cursor.ts, cursor.id) || (e.ts == cursor.ts && e.id == cursor.id))) continue;
     if (count == most) {

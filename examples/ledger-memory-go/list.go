@@ -78,6 +78,7 @@ func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, e
 	list := l.summaries(func(s *summary) bool {
 		return is(req.Name, abi.Text(s.key.name)) && is(req.Status, abi.Text(s.status())) && is(req.RunID, abi.Text(s.run())) &&
 			is(req.ResourceID, s.created.optional("resourceId")) && is(req.TeamID, s.created.optional("teamId")) &&
+			strings.HasPrefix(s.key.id, req.IDPrefix) &&
 			(req.Before == nil || s.created.ts < *req.Before) && (after == nil || compare(s.created, after) < 0)
 	})
 	most := uint64(pageRows)

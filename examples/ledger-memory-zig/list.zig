@@ -82,6 +82,7 @@ pub fn listSandboxes(request: alineo.ListSandboxesRequest) alineo.Failed!alineo.
         const e = s.created;
         if (!fits(request.name, s.sandbox.name) or !fits(request.status, s.status()) or !fits(request.run_id, s.run())) continue;
         if (!fits(request.resource_id, e.field("resourceId")) or !fits(request.team_id, e.field("teamId"))) continue;
+        if (!std.mem.startsWith(u8, s.sandbox.id, request.id_prefix)) continue;
         if (request.before) |before| if (e.ts >= before) continue;
         if (after) |place| if (e.isBehind(place) or (e.ts == place.ts and e.id == place.id)) continue;
         if (page.rows == most) {

@@ -106,6 +106,7 @@ type ListOptions struct {
 	RunID      string
 	ResourceID string
 	TeamID     string
+	IDPrefix   string // what SandboxID begins with
 	Cursor     []byte
 }
 

@@ -25,7 +25,7 @@ func (l *Ledger) ListSandboxes(ctx context.Context, opts store.ListOptions) (sto
 	if err := readCursor(opts.Cursor, &started, &created); err != nil {
 		return page, fmt.Errorf("listing sandboxes: %w", err)
 	}
-	filters := []any{opts.Name, "", opts.Status, nil, opts.RunID, opts.ResourceID, opts.TeamID, nil, nil, limit + 1}
+	filters := []any{opts.Name, "", opts.Status, nil, opts.RunID, opts.ResourceID, opts.TeamID, nil, nil, limit + 1, opts.IDPrefix}
 	if opts.Before != nil {
 		filters[3] = *opts.Before
 	}
@@ -57,7 +57,7 @@ func (l *Ledger) FindSandbox(ctx context.Context, sandboxID string) (store.Detai
 }
 
 func (l *Ledger) one(ctx context.Context, doing, name, id string) (store.Details, error) {
-	list, _, err := l.details(ctx, []any{name, id, "", nil, "", "", "", nil, nil, 1})
+	list, _, err := l.details(ctx, []any{name, id, "", nil, "", "", "", nil, nil, 1, ""})
 	if err == nil && len(list) == 0 {
 		err = store.ErrNotFound
 	}

@@ -113,7 +113,7 @@ const (
  FROM alineo_events WHERE name = ? AND sandbox_id = ? AND ` + isCheckpoint + ` AND (ts, id) > (?, ?) ORDER BY ts, id LIMIT ?`
 
 	// Filters come in the order: name, sandbox id, status, before, run, resource, team, cursor
-	// (started, created), limit; an empty or null one is not given.
+	// (started, created), limit, beginning of ids; an empty or null one is not given.
 	sqlDetails = `SELECT * FROM (SELECT name, sandbox_id,
   CASE WHEN closed IS NULL THEN 'running' ELSE 'completed' END AS status, started, coalesce(closed, 0), execs,
   coalesce(run_id, sandbox_id) AS run_id, coalesce(resource_id, '') AS resource_id, coalesce(team_id, '') AS team_id,
@@ -125,7 +125,7 @@ const (
    max(json_extract(doc, '$.runId')) AS run_id, max(json_extract(doc, '$.resourceId')) AS resource_id,
    max(json_extract(doc, '$.teamId')) AS team_id, max(json_extract(doc, '$.parentSandboxId')) AS parent
    FROM (SELECT id, name, sandbox_id, ts, CASE WHEN json_valid(payload) THEN payload ELSE '{}' END AS doc
-    FROM alineo_events WHERE ` + isCreated + ` AND (?1 = '' OR name = ?1) AND (?2 = '' OR sandbox_id = ?2))
+    FROM alineo_events WHERE ` + isCreated + ` AND (?1 = '' OR name = ?1) AND (?2 = '' OR sandbox_id = ?2) AND instr(sandbox_id, ?11) = 1)
    GROUP BY name, sandbox_id) c))
  WHERE (?3 = '' OR status = ?3) AND (?4 IS NULL OR started < ?4) AND (?5 = '' OR run_id = ?5)
  AND (?6 = '' OR resource_id = ?6) AND (?7 = '' OR team_id = ?7)

@@ -58,6 +58,9 @@ func headsSQL(others, first, going, where, order string) string {
  WHERE ` + where + ` ORDER BY ` + order + ` LIMIT $3`
 }
 
+// byteOrder behind a column makes its order that of bytes.
+const byteOrder = ` COLLATE "C"`
+
 // orderedSQL asks whether the columns are ordered by bytes. Of collations by name those of the C library
 // alone are sure; one that ICU makes may have the name, too.
 func orderedSQL(inText string) string {

@@ -14,8 +14,14 @@ type tables struct {
 	ready    bool // the schema is there
 	bare     bool // only the reference's tables are, and none can be made
 	version  int64
-	ordered  bool // it was asked in what order names are
+	order    order
 	patience ledgerkit.Patience
+}
+
+// order is how the database orders names and ids.
+type order struct {
+	known   bool
+	collate string // what makes it the order of bytes, behind a column: nothing where it is
 }
 
 // ensure makes the schema at first use, or brings an older one up to date. Several instances, and several
@@ -98,17 +104,27 @@ func (l *ledger) maintenanceSQL() (*ledgerkit.MaintenanceSQL, int64, error) {
 	if l.tables.bare {
 		return &l.sql.bare, 0, nil
 	}
-	if !l.tables.ordered {
-		bytewise, err := ledgerkit.One(db, l.sql.ordered)
-		if err != nil {
-			return nil, 0, err
-		}
-		if bytewise.Int != 0 {
-			l.sql.maintenance.Heads, l.Most = l.sql.orderedHeads, ledgerkit.HeadsPage
-		}
-		l.tables.ordered = true
+	if err := l.askOrder(); err != nil {
+		return nil, 0, err
 	}
 	return &l.sql.maintenance, l.tables.version, nil
+}
+
+// askOrder asks, once, how the database orders names and ids.
+func (l *ledger) askOrder() error {
+	if l.tables.order.known {
+		return nil
+	}
+	bytewise, err := ledgerkit.One(db, l.sql.ordered)
+	if err != nil {
+		return err
+	}
+	l.tables.order = order{known: true, collate: byteOrder}
+	if bytewise.Int != 0 {
+		l.tables.order.collate = ""
+		l.sql.maintenance.Heads, l.Most = l.sql.orderedHeads, ledgerkit.HeadsPage
+	}
+	return nil
 }
 
 // version is that of the schema, 0 when there is none.

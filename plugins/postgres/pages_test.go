@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -77,8 +78,7 @@ func TestListingsReadWhatTheyShow(t *testing.T) {
 		}
 	}
 	limit, before := uint64(20), int64(15_000)
-	list := func(req abi.ListSandboxesRequest) (string, []any) {
-		var q query
+	list := func(req abi.ListSandboxesRequest, q query) (string, []any) {
 		if err := q.filter(&req); err != nil {
 			t.Fatal(err)
 		}
@@ -93,15 +93,29 @@ func TestListingsReadWhatTheyShow(t *testing.T) {
 	}
 	ask := func(rows int, statement string, params ...any) question { return question{statement, params, rows} }
 	listed := func(rows int, req abi.ListSandboxesRequest) question {
-		statement, params := list(req)
+		statement, params := list(req, query{})
 		return question{statement, params, rows}
 	}
+	// Those around the sandbox that has most of the entries.
+	few := func(rows int, req abi.ListSandboxesRequest) question {
+		req.IDPrefix = "sb-1999"
+		statement, params := list(req, query{few: true, behind: "sb-199:"})
+		return question{statement, params, rows}
+	}
+	cursor := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 15_000), 1)
 	for name, q := range map[string]question{
 		"list":            listed(20, abi.ListSandboxesRequest{}),
 		"list name":       listed(20, abi.ListSandboxesRequest{Name: "name-7"}),
 		"list running":    listed(20, abi.ListSandboxesRequest{Status: "running"}),
 		"list before":     listed(20, abi.ListSandboxesRequest{Before: &before}),
 		"list run":        listed(10, abi.ListSandboxesRequest{RunID: "run-77"}),
+		"few ids":         ask(1, sql.fewIDs(""), "sb-1999", "sb-199:"),
+		"list few ids":    few(11, abi.ListSandboxesRequest{}),
+		"list few of":     few(2, abi.ListSandboxesRequest{Name: "name-99"}),
+		"list few behind": few(1, abi.ListSandboxesRequest{Before: &before, Cursor: cursor}),
+		"many ids":        ask(1, sql.fewIDs(""), "sb-", "sb."),
+		"list ids":        listed(20, abi.ListSandboxesRequest{IDPrefix: "sb-1"}),
+		"list ids behind": listed(20, abi.ListSandboxesRequest{IDPrefix: "sb-1", Cursor: cursor}),
 		"find":            ask(1, sql.findName, "sb-5000"),
 		"details":         ask(1, sql.details(oneSandbox, fewOnly), "name-99", "sb-19999"),
 		"stand":           ask(1, sql.stand, "name-99", "sb-19999"),

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strconv"
-
 	"github.com/alineo-labs/alineo-host/abi"
 	"github.com/alineo-labs/alineo-host/plugins/internal/ledgerkit"
 	"github.com/alineo-labs/alineo-host/sdk/go/alineo"
@@ -63,76 +61,6 @@ func (l *ledger) ListCheckpoints(req *abi.SandboxPageRequest) (*abi.RowsReply, e
 		return nil, err
 	}
 	return ledgerkit.Checkpoints(db, req, l.sql.listCheckpoints)
-}
-
-// ListSandboxes lists newest first. Filters apply in the reference's order, the limit last.
-func (l *ledger) ListSandboxes(req *abi.ListSandboxesRequest) (*abi.RowsReply, error) {
-	if err := l.readable(); err != nil {
-		return nil, err
-	}
-	if req.Limit != nil && *req.Limit == 0 {
-		return &abi.RowsReply{Cursor: req.Cursor}, nil
-	}
-	var list query
-	if err := list.filter(req); err != nil {
-		return nil, err
-	}
-	limit, oneMore := ledgerkit.Limit(ledgerkit.Listed(req.Limit))
-	sql := l.sql.details(list.where, list.order)
-	sql += " LIMIT " + list.bind(oneMore)
-	return ledgerkit.Page(db, alineo.Keep(sql, list.params...).Limit(limit, 0), req.Cursor, abi.SandboxStarted, abi.SandboxCreatedID)
-}
-
-// query is what a listing asks for.
-type query struct {
-	where, order string
-	params       []abi.SQLParam
-}
-
-// bind adds a parameter and returns its name.
-func (q *query) bind(p abi.SQLParam) string {
-	q.params = append(q.params, p)
-	return "$" + strconv.Itoa(len(q.params))
-}
-
-// filter takes the filters of a request.
-func (q *query) filter(req *abi.ListSandboxesRequest) error {
-	q.order = newestFirst
-	if req.RunID != "" {
-		run := q.bind(alineo.Text(req.RunID))
-		// A run has few sandboxes: they are found by its index, and then sorted.
-		q.where += " AND (c.name, c.sandbox_id) IN (SELECT r.name, r.sandbox_id FROM {}alineo_events r WHERE r." + ledgerkit.IsCreated +
-			" AND coalesce(r.payload->>'runId', r.sandbox_id) = " + run + ") AND " + runOf() + " = " + run
-		q.order = fewOnly
-	}
-	if req.Name != "" {
-		q.where += " AND c.name = " + q.bind(alineo.Text(req.Name))
-	}
-	if req.Before != nil {
-		q.where += " AND c.ts < " + q.bind(alineo.Int(*req.Before))
-	}
-	if len(req.Cursor) > 0 {
-		ts, id, err := ledgerkit.ParseCursor(req.Cursor)
-		if err != nil {
-			return err
-		}
-		q.where += " AND (c.ts, c.id) < (" + q.bind(alineo.Int(ts)) + ", " + q.bind(alineo.Int(id)) + ")"
-	}
-	switch req.Status {
-	case "":
-	case "running":
-		q.where += " AND NOT " + isClosed
-	case "completed":
-		q.where += " AND " + isClosed
-	default:
-		q.where += " AND FALSE" // nothing has another status
-	}
-	for _, f := range [...]struct{ key, value string }{{"resourceId", req.ResourceID}, {"teamId", req.TeamID}} {
-		if f.value != "" {
-			q.where += " AND " + ofCreated(f.key) + " = " + q.bind(alineo.Text(f.value))
-		}
-	}
-	return nil
 }
 
 // oneSandbox is about one key. That of a sandbox which has most of the entries would make PostgreSQL

@@ -32,6 +32,7 @@ type statements struct {
 	orderedHeads string                   // is then the better one of maintenance
 
 	details func(where, order string) string
+	fewIDs  func(collate string) string
 }
 
 // Ids of a batch's entries, in the order in which they were inserted, are passed on from the insert to
@@ -168,6 +169,9 @@ func newStatements(schemaName string) statements {
 	}
 	for i := range indexes {
 		s.indexes = append(s.indexes, in(indexes[i]))
+	}
+	s.fewIDs = func(collate string) string {
+		return in(ledgerkit.CountFew(`SELECT 1 FROM {}alineo_events WHERE ` + idsBetween("sandbox_id"+collate, "$1", "$2") + ` AND ` + ledgerkit.IsCreated))
 	}
 	s.details = func(where, order string) string { return in(detailsSQL(where, order)) }
 	return s

@@ -303,8 +303,9 @@ static const alineo_field alineo_list_sandboxes_request_fields[] = {
     {6, ALINEO_KIND_STRING, ALINEO_LABEL_SINGLE, offsetof(alineo_list_sandboxes_request, resource_id), 0, 0},
     {7, ALINEO_KIND_STRING, ALINEO_LABEL_SINGLE, offsetof(alineo_list_sandboxes_request, team_id), 0, 0},
     {8, ALINEO_KIND_BYTES, ALINEO_LABEL_SINGLE, offsetof(alineo_list_sandboxes_request, cursor), 0, 0},
+    {9, ALINEO_KIND_STRING, ALINEO_LABEL_SINGLE, offsetof(alineo_list_sandboxes_request, id_prefix), 0, 0},
 };
-const alineo_type alineo_list_sandboxes_request_type = {"ListSandboxesRequest", sizeof(alineo_list_sandboxes_request), alineo_list_sandboxes_request_fields, 8};
+const alineo_type alineo_list_sandboxes_request_type = {"ListSandboxesRequest", sizeof(alineo_list_sandboxes_request), alineo_list_sandboxes_request_fields, 9};
 
 static const alineo_field alineo_lock_reply_fields[] = {
     {1, ALINEO_KIND_BOOL, ALINEO_LABEL_SINGLE, offsetof(alineo_lock_reply, acquired), 0, 0},

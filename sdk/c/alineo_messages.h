@@ -795,6 +795,8 @@ typedef struct alineo_list_sandboxes_request {
     alineo_str resource_id;
     alineo_str team_id;
     alineo_bytes cursor;
+    /* what the sandbox id begins with; a guest need not know it */
+    alineo_str id_prefix;
 } alineo_list_sandboxes_request;
 
 extern const alineo_type alineo_list_sandboxes_request_type;

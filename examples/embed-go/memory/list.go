@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -64,7 +65,7 @@ func (st *Store) ListSandboxes(_ context.Context, opts store.ListOptions) (store
 	is := func(filter, value string) bool { return filter == "" || filter == value }
 	list := st.summaries(func(s *summary) bool {
 		return is(opts.Name, s.Name) && is(opts.Status, s.Status) && is(opts.RunID, s.RunID) && is(opts.ResourceID, s.ResourceID) &&
-			is(opts.TeamID, s.TeamID) && (opts.Before == nil || s.StartedAt < *opts.Before) && (!found || s.created.compare(after) < 0)
+			is(opts.TeamID, s.TeamID) && strings.HasPrefix(s.SandboxID, opts.IDPrefix) && (opts.Before == nil || s.StartedAt < *opts.Before) && (!found || s.created.compare(after) < 0)
 	})
 	most := uint64(pageRows)
 	if opts.Limit != nil {

@@ -203,7 +203,7 @@ func (s *Service) checkpoints(ctx context.Context, req *abi.SandboxPageRequest) 
 func (s *Service) sandboxes(ctx context.Context, req *abi.ListSandboxesRequest) (abi.Message, error) {
 	page, err := s.ledger.ListSandboxes(ctx, store.ListOptions{
 		Name: req.Name, Status: req.Status, Limit: req.Limit, Before: req.Before, RunID: req.RunID, ResourceID: req.ResourceID,
-		TeamID: req.TeamID, Cursor: req.Cursor,
+		TeamID: req.TeamID, IDPrefix: req.IDPrefix, Cursor: req.Cursor,
 	})
 	reply := sandboxes(page.Sandboxes)
 	reply.Cursor, reply.More = page.Cursor, page.More

@@ -91,6 +91,7 @@ pub fn list_sandboxes(store: &Store, request: ListSandboxesRequest) -> Result<Ro
             && is(&request.run_id, Some(&d.run_id))
             && is(&request.resource_id, d.resource.as_deref())
             && is(&request.team_id, d.team.as_deref())
+            && d.key.1.starts_with(&request.id_prefix)
             && request.before.map_or(true, |before| d.started < before)
             && start.map_or(true, |start| (d.started, d.created_id) < start)
     });

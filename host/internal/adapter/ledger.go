@@ -185,31 +185,6 @@ func (l *Ledger) ListCheckpoints(ctx context.Context, key store.Key, opts store.
 	return store.CheckpointPage{Checkpoints: list, Cursor: reply.Cursor, More: reply.More}, nil
 }
 
-// ListSandboxes returns a page of sandboxes, newest first.
-func (l *Ledger) ListSandboxes(ctx context.Context, opts store.ListOptions) (store.DetailsPage, error) {
-	req := abi.ListSandboxesRequest{
-		Name: opts.Name, Status: opts.Status, Limit: opts.Limit, Before: opts.Before, RunID: opts.RunID,
-		ResourceID: opts.ResourceID, TeamID: opts.TeamID, Cursor: opts.Cursor,
-	}
-	const op = abi.OpLedgerListSandboxes
-	most := uint64(0)
-	if opts.Limit != nil {
-		most = max(*opts.Limit, 1)
-	}
-	rows, reply, err := l.rows(ctx, op, &req, shape{abi.SandboxColumns, most})
-	if err == nil {
-		err = l.checkPage(op, opts.Cursor, rows, &reply)
-	}
-	var list []store.Details
-	if err == nil {
-		list, err = l.decodeDetails(op, rows)
-	}
-	if err != nil {
-		return store.DetailsPage{}, fmt.Errorf("listing sandboxes: %w", err)
-	}
-	return store.DetailsPage{Sandboxes: list, Cursor: reply.Cursor, More: reply.More}, nil
-}
-
 // GetSandbox returns one sandbox's details.
 func (l *Ledger) GetSandbox(ctx context.Context, key store.Key) (store.Details, error) {
 	details, err := l.details(ctx, abi.OpLedgerGetSandbox, &abi.SandboxRequest{Key: wireKey(key)})

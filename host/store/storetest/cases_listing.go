@@ -13,6 +13,7 @@ func listingCases() []Case {
 		{"list/name", "a name limits the listing to its sandboxes", nil, listName},
 		{"list/status", "running and completed are told apart", nil, listStatus},
 		{"list/run", "run, resource and team limit the listing; a sandbox without run id is found by its own", nil, listRun},
+		{"list/prefix", "a beginning of ids limits the listing to those that begin with it, byte by byte, whatever they go on with", nil, listPrefix},
 		{"list/before", "before keeps what started strictly earlier; 0 keeps nothing", nil, listBefore},
 		{"list/limit", "the limit counts after the filters; 0 lists nothing", nil, listLimit},
 		{"list/paging", "pages follow each other by cursor, also through sandboxes of one time, and keep the filters", nil, listPaging},
@@ -95,6 +96,29 @@ func listRun(e *env) {
 	e.equal("of a resource", ids(e.list(store.ListOptions{ResourceID: "res"})), "a")
 	e.equal("of a team", ids(e.list(store.ListOptions{TeamID: "team"})), "b a")
 	e.equal("of a team and a run", ids(e.list(store.ListOptions{TeamID: "team", RunID: "r2"})), "b")
+}
+
+func listPrefix(e *env) {
+	for i, id := range []string{"ab", "ab1", "AB2", "abé", "ab~", "ac", "a", "xab", "a%b", "a_c", "ab😀"} {
+		e.sandbox([]string{"run", "other"}[i%2], id, int64(i+1), int64(i%3)*50, `{}`)
+	}
+	for prefix, want := range map[string]string{
+		"a": "ab😀 a_c a%b a ac ab~ abé ab1 ab", "ab": "ab😀 ab~ abé ab1 ab", "ab1": "ab1", "ab11": "", "abé": "abé", "ab😀": "ab😀", "A": "AB2",
+		"a%": "a%b", "a_": "a_c", "x": "xab", "b": "", "ab\U0010FFFF": "", "\U0010FFFF": "", "": "ab😀 a_c a%b xab a ac ab~ abé AB2 ab1 ab",
+	} {
+		e.equal(fmt.Sprintf("sandboxes whose ids begin with %q", prefix), ids(e.list(store.ListOptions{IDPrefix: prefix})), want)
+		for _, limit := range []uint64{1, 2, 4} {
+			got := ids(e.list(store.ListOptions{IDPrefix: prefix, Limit: &limit}))
+			e.equal(fmt.Sprintf("those whose ids begin with %q in pages of %d", prefix, limit), got, want)
+		}
+	}
+	three, before := uint64(3), int64(11)
+	e.equal("the first three", e.first(store.ListOptions{IDPrefix: "ab", Limit: &three}), "ab😀 ab~ abé")
+	e.equal("those of one name", ids(e.list(store.ListOptions{IDPrefix: "ab", Name: "run"})), "ab😀 ab~ ab")
+	e.equal("those that run", ids(e.list(store.ListOptions{IDPrefix: "ab", Status: store.StatusRunning})), "abé ab")
+	e.equal("those that began before the last", ids(e.list(store.ListOptions{IDPrefix: "ab", Before: &before})), "ab~ abé ab1 ab")
+	e.equal("that of a run", ids(e.list(store.ListOptions{IDPrefix: "ab", RunID: "ab1"})), "ab1")
+	e.equal("that of a run whose id begins in another way", ids(e.list(store.ListOptions{IDPrefix: "ab", RunID: "ac"})), "")
 }
 
 func listBefore(e *env) {

@@ -63,6 +63,16 @@ func listed(t *testing.T, req *abi.ListSandboxesRequest) string {
 	return Standard().Details(q.where, q.order, " LIMIT ?")
 }
 
+// listedFew is the same when few have ids with that beginning.
+func listedFew(t *testing.T, req *abi.ListSandboxesRequest) string {
+	t.Helper()
+	q := query{few: true}
+	if err := q.filter(req); err != nil {
+		t.Fatal(err)
+	}
+	return Standard().Details(q.where, q.order, " LIMIT ?")
+}
+
 // TestPlans keeps the statements that run often from reading a table or an index from end to end, and
 // from sorting what an index has in order already. What only lists may walk along a partial index.
 func TestPlans(t *testing.T) {
@@ -87,7 +97,15 @@ func TestPlans(t *testing.T) {
 		"list completed": {statement: listed(t, &abi.ListSandboxesRequest{Status: "completed", Name: "n"})},
 		"list run":       {statement: listed(t, &abi.ListSandboxesRequest{RunID: "r"}), sorts: "sandboxes of one run"},
 		"list run name":  {statement: listed(t, &abi.ListSandboxesRequest{RunID: "r", Name: "n", Status: "running", Cursor: cursor}), sorts: "sandboxes of one run"},
-		"delete":         {statement: right.Delete.Events}, "delete segments": {statement: right.Delete.Segments},
+		"few ids":        {statement: right.FewIDs},
+		"list few ids":   {statement: listedFew(t, &abi.ListSandboxesRequest{IDPrefix: "a"}), sorts: "sandboxes of one beginning"},
+		"list few ids of": {
+			statement: listedFew(t, &abi.ListSandboxesRequest{IDPrefix: "a", Name: "n", Status: "running", Before: &before, Cursor: cursor}),
+			sorts:     "sandboxes of one beginning",
+		},
+		"list ids":    {statement: listed(t, &abi.ListSandboxesRequest{IDPrefix: "a"})},
+		"list ids of": {statement: listed(t, &abi.ListSandboxesRequest{IDPrefix: "a", Name: "n", Cursor: cursor})},
+		"delete":      {statement: right.Delete.Events}, "delete segments": {statement: right.Delete.Segments},
 		"delete mark": {statement: right.Delete.Mark}, "delete reset": {statement: right.Delete.Reset}, "delete more": {statement: right.Delete.More},
 		"tombstone":   {statement: right.Delete.Tombstone},
 		"environment": {statement: right.Environments.Get}, "segments": {statement: right.Maintenance.Segments},
@@ -115,6 +133,10 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%s: %s in%s", name, line, plan)
 			}
 			if strings.Contains(line, "TEMP B-TREE") && c.sorts == "" {
+				t.Errorf("%s: %s in%s", name, line, plan)
+			}
+			if strings.Contains(name, "few ids") && (strings.HasPrefix(line, "SEARCH c ") || strings.HasPrefix(line, "SEARCH alineo_events ")) &&
+				!strings.Contains(line, "INDEX alineo_host_marks (sandbox_id>? AND sandbox_id<?)") {
 				t.Errorf("%s: %s in%s", name, line, plan)
 			}
 		}

@@ -25,7 +25,7 @@ type Statements struct {
 	Advance, Insert, Segment, Above, Below, Applied   string
 	Read, Sparse, Timeless, ReadAll, Last, LastAll    string
 	LastCheckpoint, TaggedCheckpoint, ListCheckpoints string
-	FindName                                          string
+	FindName, FewIDs                                  string
 	Delete                                            DeleteSQL
 	Environments                                      ledgerkit.EnvironmentSQL
 	Maintenance                                       ledgerkit.MaintenanceSQL
@@ -137,6 +137,8 @@ func Standard() Statements {
 
 		FindName: `SELECT name FROM alineo_events WHERE sandbox_id = ? AND ` + notOutput + ledgerkit.IsCreated + ` AND ` + isTimed + `
  ORDER BY ts DESC, id DESC LIMIT 1`,
+
+		FewIDs: ledgerkit.CountFew(`SELECT 1 FROM alineo_events WHERE sandbox_id >= ? AND sandbox_id < ? AND ` + notOutput + ledgerkit.IsCreated),
 
 		Delete: deleteSQL(),
 

@@ -114,6 +114,11 @@ func changed(sql *sqliteledger.Statements, fault string) bool {
 		asked(sql, "", func(where, order string) (string, string) { return where, replaced(order, "c.id DESC", "c.id ASC") })
 	case "list/name": // finds names that begin with what was asked for
 		asked(sql, " AND c.name = ?", func(_, order string) (string, string) { return " AND instr(c.name, ?) = 1", order })
+	case "list/prefix": // takes an id for no beginning of itself
+		right := sql.Details
+		sql.Details = func(where, order, end string) string {
+			return right(strings.Replace(where, "c.sandbox_id >= ?", "c.sandbox_id > ?", 1), order, end)
+		}
 	case "list/without-created": // shows what was closed, created or not
 		details(sql, "c."+ledgerkit.IsCreated, "(c."+ledgerkit.IsCreated+" OR c."+ledgerkit.IsClosed+")")
 	case "list/malformed": // trusts that payloads are JSON

@@ -1023,6 +1023,8 @@ export class ListSandboxesRequest extends Message {
   resourceId: string = "";
   teamId: string = "";
   cursor: Uint8Array = new Uint8Array(0);
+  /** what the sandbox id begins with; a guest need not know it */
+  idPrefix: string = "";
 
   encode(w: Writer): void {
     if (this.name.length > 0) w.text(1, this.name);
@@ -1033,6 +1035,7 @@ export class ListSandboxesRequest extends Message {
     if (this.resourceId.length > 0) w.text(6, this.resourceId);
     if (this.teamId.length > 0) w.text(7, this.teamId);
     if (this.cursor.length > 0) w.bytes(8, this.cursor);
+    if (this.idPrefix.length > 0) w.text(9, this.idPrefix);
   }
 
   protected field(r: Reader, number: u32, wire: u32): bool {
@@ -1044,6 +1047,7 @@ export class ListSandboxesRequest extends Message {
     if (number == 6 && wire == 2) { this.resourceId = r.text(); return r.ok; }
     if (number == 7 && wire == 2) { this.teamId = r.text(); return r.ok; }
     if (number == 8 && wire == 2) { this.cursor = r.bytes(); return r.ok; }
+    if (number == 9 && wire == 2) { this.idPrefix = r.text(); return r.ok; }
     return r.skip(wire);
   }
 }

@@ -1604,6 +1604,8 @@ pub struct ListSandboxesRequest {
     pub resource_id: String,
     pub team_id: String,
     pub cursor: Vec<u8>,
+    /// what the sandbox id begins with; a guest need not know it
+    pub id_prefix: String,
 }
 
 impl Message for ListSandboxesRequest {
@@ -1632,6 +1634,9 @@ impl Message for ListSandboxesRequest {
         if !self.cursor.is_empty() {
             wire::put_bytes(out, 8, &self.cursor);
         }
+        if !self.id_prefix.is_empty() {
+            wire::put_bytes(out, 9, self.id_prefix.as_bytes());
+        }
     }
 
     fn merge(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
@@ -1646,6 +1651,7 @@ impl Message for ListSandboxesRequest {
                 (6, 2) => self.resource_id = r.string()?,
                 (7, 2) => self.team_id = r.string()?,
                 (8, 2) => self.cursor = r.bytes()?.to_vec(),
+                (9, 2) => self.id_prefix = r.string()?,
                 _ => r.skip(wire_type)?,
             }
         }

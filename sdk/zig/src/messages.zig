@@ -700,6 +700,8 @@ pub const ListSandboxesRequest = struct {
     resource_id: []const u8 = "",
     team_id: []const u8 = "",
     cursor: []const u8 = "",
+    /// what the sandbox id begins with; a guest need not know it
+    id_prefix: []const u8 = "",
 
     pub const fields = [_]Field{
         .{ .name = "name", .number = 1, .kind = .text },
@@ -710,6 +712,7 @@ pub const ListSandboxesRequest = struct {
         .{ .name = "resource_id", .number = 6, .kind = .text },
         .{ .name = "team_id", .number = 7, .kind = .text },
         .{ .name = "cursor", .number = 8, .kind = .bytes },
+        .{ .name = "id_prefix", .number = 9, .kind = .text },
     };
 };
 
