@@ -122,12 +122,9 @@ func (a *app) lookUp(ctx context.Context, do func(context.Context, *host.Host) e
 func (a *app) sandboxIDs(ctx context.Context, typed, suffix string) []string {
 	var running, rest []string
 	_ = a.lookUp(ctx, func(ctx context.Context, h *host.Host) error {
-		for d, err := range eachSandbox(ctx, h.Store(), store.ListOptions{}) {
+		for d, err := range eachSandbox(ctx, h.Store(), store.ListOptions{IDPrefix: typed}) {
 			if err != nil {
 				return err
-			}
-			if !strings.HasPrefix(d.SandboxID, typed) {
-				continue
 			}
 			entry := d.SandboxID + suffix + "\t" + oneLine(d.Name, maxCell) + ", " + d.Status
 			if d.Status == store.StatusRunning {

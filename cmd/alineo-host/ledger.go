@@ -171,37 +171,49 @@ func quoted(payload json.RawMessage) json.RawMessage {
 	return text
 }
 
+// minID is how much of an id has to be given.
+const minID = 4
+
 // findSandbox finds a sandbox by its id or by the beginning of one.
 func (a *app) findSandbox(ctx context.Context, st store.Ledger, id string) (store.Details, error) {
 	details, err := st.FindSandbox(ctx, id)
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return details, a.notFoundHint(err)
 	}
-	var found, named []store.Details
-	for d, err := range eachSandbox(ctx, st, store.ListOptions{}) {
-		if err != nil {
-			return store.Details{}, err
-		}
-		if len(id) >= 4 && strings.HasPrefix(d.SandboxID, id) {
+	var found []store.Details
+	if len(id) >= minID {
+		for d, err := range eachSandbox(ctx, st, store.ListOptions{IDPrefix: id}) {
+			if err != nil {
+				return store.Details{}, err
+			}
 			found = append(found, d)
-		}
-		if d.Name == id && id != "" {
-			named = append(named, d)
 		}
 	}
 	switch len(found) {
 	case 0:
-		if len(named) > 0 {
-			return store.Details{}, fmt.Errorf("%q is a name, and an id is wanted; the newest sandbox of that name is %s (see %s sandboxes list --name %s)",
-				id, named[0].SandboxID, a.self(), quote(id))
-		}
-		return store.Details{}, a.notFoundHint(err)
+		return store.Details{}, a.nameHint(ctx, st, id, err)
 	case 1:
 		return found[0], nil
 	default:
 		return store.Details{}, fmt.Errorf("%q is the beginning of %d sandbox ids, among them %s and %s; give more of it",
 			id, len(found), found[0].SandboxID, found[1].SandboxID)
 	}
+}
+
+// nameHint is why there is no sandbox of an id, which may be a name.
+func (a *app) nameHint(ctx context.Context, st store.Ledger, id string, notFound error) error {
+	if id == "" { // which would be no filter
+		return a.notFoundHint(notFound)
+	}
+	list, err := st.ListSandboxes(ctx, store.ListOptions{Name: id, Limit: new(uint64(1))})
+	if err != nil {
+		return err
+	}
+	if len(list.Sandboxes) == 0 {
+		return a.notFoundHint(notFound)
+	}
+	return fmt.Errorf("%q is a name, and an id is wanted; the newest sandbox of that name is %s (see %s sandboxes list --name %s)",
+		id, list.Sandboxes[0].SandboxID, a.self(), quote(id))
 }
 
 func (a *app) notFoundHint(err error) error {
