@@ -395,6 +395,22 @@ func (c *Cluster) Database(tb testing.TB) (name, dsn string) {
 	return name, c.DSN(Role, name)
 }
 
+// Language makes a database that orders texts as a language does, by ICU or by the C library, whichever there is.
+func (c *Cluster) Language(tb testing.TB) (name, dsn string) {
+	tb.Helper()
+	name = fmt.Sprintf("test_%d", c.made.Add(1))
+	var refused error
+	for _, order := range []string{"LOCALE_PROVIDER icu ICU_LOCALE 'en-US'", "LOCALE 'en_US.UTF-8'"} {
+		err := c.exec(tb.Context(), "CREATE DATABASE "+name+" OWNER "+Role+" TEMPLATE template0 "+order)
+		if err == nil {
+			return name, c.DSN(Role, name)
+		}
+		refused = errors.Join(refused, err)
+	}
+	tb.Skipf("SKIPPED: PostgreSQL has neither ICU nor en_US.UTF-8 here: %v", refused)
+	return "", ""
+}
+
 // Conn connects to a database as the superuser, until the test ends.
 func (c *Cluster) Conn(tb testing.TB, database string) *pgx.Conn {
 	tb.Helper()

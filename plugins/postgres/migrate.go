@@ -21,14 +21,14 @@ type tables struct {
 // order is how the database orders names and ids.
 type order struct {
 	known   bool
-	collate string // what makes it the order of bytes, behind a column: nothing where it is
+	collate string // what makes it the order of bytes, behind a column: nothing where it is that
 }
 
 // ensure makes the schema at first use, or brings an older one up to date. Several instances, and several
 // hosts, may do so at once.
 func (l *ledger) ensure() error {
 	t := &l.tables
-	if t.ready {
+	if t.ready || t.version >= runs && t.patience.Wait() {
 		return nil
 	}
 	version, err := l.version()
@@ -60,17 +60,28 @@ func (l *ledger) ensure() error {
 	return err // the next call sees whether that is enough
 }
 
-// upgrade brings older tables up to date, unless that takes longer than the call has.
+// upgrade brings older tables up to date, as far as that does not take longer than the call has.
 func (l *ledger) upgrade() error {
 	t := &l.tables
-	if t.version < indexed {
+	if err := l.askOrder(); err != nil {
+		return err
+	}
+	to := int64(schemaVersion)
+	if t.version < indexed || t.order.collate != "" {
 		rows, err := ledgerkit.One(db, l.sql.spread)
-		if err != nil || !ledgerkit.Affordable(rows.Int) {
+		if err != nil {
 			return err
 		}
+		if !ledgerkit.Affordable(rows.Int) {
+			if t.version < indexed || t.version >= runs {
+				return nil
+			}
+			to = runs // which reads no large table
+		}
 	}
-	err := l.renew(t.version)
+	err := l.renew(t.version, to)
 	if err == nil {
+		t.order = order{} // it has indexes now
 		t.version, err = l.version()
 	}
 	return err
@@ -115,14 +126,18 @@ func (l *ledger) askOrder() error {
 	if l.tables.order.known {
 		return nil
 	}
-	bytewise, err := ledgerkit.One(db, l.sql.ordered)
-	if err != nil {
+	var bytewise, indexed abi.Value
+	if _, err := ledgerkit.Row(db, l.sql.order, nil, &bytewise, &indexed); err != nil {
 		return err
 	}
-	l.tables.order = order{known: true, collate: byteOrder}
+	collate := byteOrder
 	if bytewise.Int != 0 {
-		l.tables.order.collate = ""
-		l.sql.maintenance.Heads, l.Most = l.sql.orderedHeads, ledgerkit.HeadsPage
+		collate = ""
+	}
+	l.tables.order = order{known: true, collate: collate}
+	if collate == "" || indexed.Int != 0 {
+		l.sql.maintenance.Heads, l.sql.maintenance.Tombstones = l.sql.quick(collate)
+		l.Most = ledgerkit.HeadsPage
 	}
 	return nil
 }
@@ -160,7 +175,7 @@ func (l *ledger) create() error {
 
 // renew brings the tables up to date in one transaction, unless another host has done it. The names that
 // the reference's older generation gave are changed once, when there is nothing yet but what it wrote.
-func (l *ledger) renew(from int64) error {
+func (l *ledger) renew(from, to int64) error {
 	steps := []alineo.Step{
 		alineo.Statement(l.sql.lockMigration), alineo.Statement(l.sql.still, alineo.Int(from)).Expect(1, abi.CodeConflict, faster),
 		alineo.Statement(l.sql.noTimeout), alineo.Statement(l.sql.lockTimeout),
@@ -173,11 +188,16 @@ func (l *ledger) renew(from int64) error {
 			steps = append(steps, alineo.Statement(sql))
 		}
 	}
+	if to >= bytewise && l.tables.order.collate != "" {
+		for _, sql := range l.sql.byteIndexes {
+			steps = append(steps, alineo.Statement(sql))
+		}
+	}
 	d := runDialect(l.sql.place)
 	for _, sql := range runkit.Schema(&d) {
 		steps = append(steps, alineo.Statement(sql))
 	}
-	return first(db.Write(append(steps, alineo.Statement(l.sql.setVersion))...))
+	return first(db.Write(append(steps, alineo.Statement(l.sql.setVersion, alineo.Int(to)))...))
 }
 
 // faster is why a migration ends at its second step.

@@ -9,7 +9,8 @@ const (
 	renamed       = 2 // the old names renamed, and indexes
 	indexed       = 3 // other indexes
 	runs          = 4 // the tables of durable runs
-	schemaVersion = runs
+	bytewise      = 5 // indexes in the order of bytes, where the database has another
+	schemaVersion = bytewise
 )
 
 // schema makes what is missing, in the schema that stands for {}. The two tables and the index behind
@@ -94,6 +95,16 @@ var indexes = [...]string{
 
 // notOutput is what an index asks first.
 const notOutput = `event <> 'exec.output' AND `
+
+// byteIndexes are for databases that order texts by a language: what is listed in the order of bytes, and ids
+// by their beginning, find no use in any other index there. The first has every entry, because others may
+// have written any one of a sandbox (decision 0026).
+var byteIndexes = [...]string{
+	`CREATE INDEX IF NOT EXISTS alineo_host_events_bytes ON {}alineo_events(name COLLATE "C", sandbox_id COLLATE "C")`,
+	`CREATE INDEX IF NOT EXISTS alineo_host_created_bytes ON {}alineo_events(sandbox_id COLLATE "C", ts, id) WHERE ` + notOutput + ledgerkit.IsCreated,
+	`CREATE INDEX IF NOT EXISTS alineo_host_heads_bytes ON {}alineo_host_heads(name COLLATE "C", sandbox_id COLLATE "C")`,
+	`CREATE INDEX IF NOT EXISTS alineo_host_tombstones_bytes ON {}alineo_host_tombstones(name COLLATE "C", sandbox_id COLLATE "C")`,
+}
 
 // oldIndexes are those of earlier versions, which the new ones take the place of.
 var oldIndexes = [...]string{

@@ -16,7 +16,7 @@ type statements struct {
 	noTimeout, lockTimeout, absent, still            string
 	schemaThere, makeSchema, rename                  string
 	addVersion, setVersion                           string
-	schema, indexes                                  []string
+	schema, indexes, byteIndexes                     []string
 
 	claim, stand                                                string
 	mark, advance, advanceMany, insert, insertMany              string
@@ -28,8 +28,10 @@ type statements struct {
 	environments ledgerkit.EnvironmentSQL
 	maintenance  ledgerkit.MaintenanceSQL
 	bare         ledgerkit.MaintenanceSQL // for the reference's tables alone
-	ordered      string                   // asks whether names are ordered by bytes
-	orderedHeads string                   // is then the better one of maintenance
+	order        string                   // asks how names are ordered, and for indexes in the order of bytes
+
+	// quick are the pages of maintenance that such an index is of use for.
+	quick func(collate string) (heads, tombstones string)
 
 	details func(where, order string) string
 	fewIDs  func(collate string) string
@@ -74,7 +76,7 @@ func newStatements(schemaName string) statements {
 		// Whoever appends holds the table until it commits, and who asks for it after this waits too.
 		lockTimeout: `SELECT set_config('lock_timeout', '2s', true)`,
 		rename:      in(ledgerkit.RenameSQL("{}alineo_events", "{}alineo_host_segments")),
-		setVersion:  in(`UPDATE {}alineo_host_schema SET version = ` + strconv.Itoa(schemaVersion) + ` WHERE id = 1`),
+		setVersion:  in(`UPDATE {}alineo_host_schema SET version = $1 WHERE id = 1`),
 		addVersion:  in(`INSERT INTO {}alineo_host_schema(id, version) VALUES (1, ` + strconv.Itoa(firstVersion) + `)`),
 
 		claim: in(`INSERT INTO {}alineo_host_heads AS h (name, sandbox_id, epoch, segment_id, hash, max_ts, entries)
@@ -151,7 +153,7 @@ func newStatements(schemaName string) statements {
 
 		maintenance: maintenanceSQL(in, inText),
 		bare:        bareSQL(in, inText),
-		ordered:     orderedSQL(inText), orderedHeads: in(orderedHeadsSQL()),
+		order:       orderSQL(inText),
 
 		environments: ledgerkit.EnvironmentSQL{
 			Get:  in(`SELECT ` + ledgerkit.EnvironmentColumns + ` FROM {}alineo_environments WHERE name = $1`),
@@ -169,6 +171,13 @@ func newStatements(schemaName string) statements {
 	}
 	for i := range indexes {
 		s.indexes = append(s.indexes, in(indexes[i]))
+	}
+	for i := range byteIndexes {
+		s.byteIndexes = append(s.byteIndexes, in(byteIndexes[i]))
+	}
+	s.quick = func(collate string) (heads, tombstones string) {
+		heads, tombstones = quickSQL(collate)
+		return in(heads), in(tombstones)
 	}
 	s.fewIDs = func(collate string) string {
 		return in(ledgerkit.CountFew(`SELECT 1 FROM {}alineo_events WHERE ` + idsBetween("sandbox_id"+collate, "$1", "$2") + ` AND ` + ledgerkit.IsCreated))

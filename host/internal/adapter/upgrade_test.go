@@ -29,6 +29,8 @@ type place struct {
 	text    func(statement string) string   // the first value that a query gives
 	held    func() (reader *adapter.Ledger) // a ledger of a host that can't write here
 	guest   *plugin.Plugin                  // of the ledger that was opened last
+	version string                          // of the newest tables
+	later   string                          // of tables that are too new
 }
 
 // openStores opens another host's stores of durable runs.
@@ -69,9 +71,9 @@ func sqlitePlace(t *testing.T, rt *plugin.Runtime) *place {
 		return adapter.NewLedger(at.guest)
 	}
 	*at = place{
-		foreign: storetest.ForeignSQLite(),
-		open:    func() *adapter.Ledger { return open(time.Minute) },
-		exec:    func(s string) error { _, err := db.ExecContext(t.Context(), s); return err },
+		foreign: storetest.ForeignSQLite(), version: "4", later: "5",
+		open: func() *adapter.Ledger { return open(time.Minute) },
+		exec: func(s string) error { _, err := db.ExecContext(t.Context(), s); return err },
 		text: func(s string) (text string) {
 			if err := db.QueryRowContext(t.Context(), s).Scan(&text); err != nil {
 				t.Errorf("%s: %v", s, err)
@@ -110,9 +112,9 @@ func postgresPlace(t *testing.T, rt *plugin.Runtime) *place {
 		return adapter.NewLedger(at.guest)
 	}
 	*at = place{
-		foreign: storetest.ForeignPostgres(),
-		open:    func() *adapter.Ledger { return open(dsn) },
-		exec:    func(s string) error { _, err := conn.Exec(t.Context(), s); return err },
+		foreign: storetest.ForeignPostgres(), version: "5", later: "6",
+		open: func() *adapter.Ledger { return open(dsn) },
+		exec: func(s string) error { _, err := conn.Exec(t.Context(), s); return err },
 		text: func(s string) (text string) {
 			if err := conn.QueryRow(t.Context(), s).Scan(&text); err != nil {
 				t.Errorf("%s: %v", s, err)
@@ -186,7 +188,7 @@ func TestUpgradeAtOnce(t *testing.T) {
 		}
 		close(start)
 		group.Wait()
-		if v := at.text("SELECT CAST(version AS TEXT) FROM alineo_host_schema"); v != "4" {
+		if v := at.text("SELECT CAST(version AS TEXT) FROM alineo_host_schema"); v != at.version {
 			t.Errorf("version %s", v)
 		}
 		if n := at.text("SELECT CAST(count(*) AS TEXT) FROM alineo_events WHERE sandbox_id = 'old' AND event NOT LIKE '%.%'"); n != "0" {
