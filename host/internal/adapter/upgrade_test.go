@@ -31,6 +31,8 @@ type place struct {
 	guest   *plugin.Plugin                  // of the ledger that was opened last
 	version string                          // of the newest tables
 	later   string                          // of tables that are too new
+	// query runs a statement of the reference's, whose parameters are $1 and so on, as another program.
+	query func(statement string, args ...any) ([][]any, error)
 }
 
 // openStores opens another host's stores of durable runs.
@@ -80,6 +82,9 @@ func sqlitePlace(t *testing.T, rt *plugin.Runtime) *place {
 			}
 			return text
 		},
+		query: func(statement string, args ...any) ([][]any, error) {
+			return liteRows(t.Context(), db, strings.NewReplacer("$", "?", "::jsonb", "").Replace(statement), args)
+		},
 		// Another program writes all the time.
 		held: func() *adapter.Ledger {
 			tx, err := db.BeginTx(t.Context(), nil)
@@ -121,6 +126,13 @@ func postgresPlace(t *testing.T, rt *plugin.Runtime) *place {
 			}
 			return text
 		},
+		query: func(statement string, args ...any) ([][]any, error) {
+			rows, err := conn.Query(t.Context(), statement, args...)
+			if err != nil {
+				return nil, err
+			}
+			return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
+		},
 		// A role that may read what there is.
 		held: func() *adapter.Ledger {
 			role := name + "_reader"
@@ -131,6 +143,30 @@ func postgresPlace(t *testing.T, rt *plugin.Runtime) *place {
 		},
 	}
 	return at
+}
+
+// liteRows runs a statement and returns its rows.
+func liteRows(ctx context.Context, db *sql.DB, statement string, args []any) (all [][]any, err error) {
+	rows, err := db.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		cells, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		all = append(all, cells)
+	}
+	return all, rows.Err()
 }
 
 // must runs statements as another program.
