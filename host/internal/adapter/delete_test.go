@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/alineo-labs/alineo-host/abi"
@@ -187,6 +188,56 @@ func checkUnfinished(t *testing.T, l *adapter.Ledger, n *numbered, left uint64, 
 	tombstones, err := l.ListTombstones(t.Context(), store.ReadOptions{})
 	if err != nil || len(tombstones.Tombstones) != 1 || !bytes.Equal(tombstones.Tombstones[0].Hash, hash) || tombstones.Tombstones[0].Entries+left != 45_000 {
 		t.Errorf("tombstones are %+v, %v", tombstones, err)
+	}
+}
+
+// TestDeleteWaitsForAppend deletes a sandbox while an append to it is under way: the deletion is about what
+// that has written, too, and the tombstone has the last hash.
+func TestDeleteWaitsForAppend(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	name, dsn := server.Database(t)
+	l := openLedger(t, newRuntime(t), dsn)
+	n, err := claim(t.Context(), l, "run", "id")
+	if err == nil {
+		err = n.append(t.Context(), 3)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The append stops when it comes to its segment, and holds its head.
+	other, watcher := server.Conn(t, name), server.Conn(t, name)
+	if _, err := other.Exec(t.Context(), "BEGIN; LOCK TABLE alineo_host_segments IN EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	waiting := func(count int) {
+		t.Helper()
+		for n := 0; n != count; pause() {
+			if err := watcher.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := n.append(t.Context(), 4); err != nil {
+			t.Error(err)
+		}
+	})
+	waiting(1)
+	group.Go(func() {
+		if removed, err := l.DeleteSandbox(t.Context(), n.key); removed != 7 || err != nil {
+			t.Errorf("%d entries were removed, want 7: %v", removed, err)
+		}
+	})
+	waiting(2)
+	if _, err := other.Exec(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	page, err := l.(store.Maintenance).ListTombstones(t.Context(), store.ReadOptions{})
+	if err != nil || len(page.Tombstones) != 1 || page.Tombstones[0].Entries != 7 || !bytes.Equal(page.Tombstones[0].Hash, n.head.Hash) {
+		t.Errorf("tombstones are %+v, %v; want one of 7 entries and hash %s", page, err, n.head.Hash)
 	}
 }
 
