@@ -19,6 +19,7 @@ import (
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/internal/pgtest"
 	"github.com/alineo-labs/alineo-host/internal/testcache"
 )
 
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
 }
 
 // What the load of a child is made of.

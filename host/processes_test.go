@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -159,6 +160,10 @@ func TestProcessesBusyForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := s.hold(t)
+	began := time.Now()
+	if _, err := h.Store().OpenLedger(t.Context(), sandboxKey(1)); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > 4*time.Second {
+		t.Errorf("one try took %s, want little more than the busy_timeout: %v", time.Since(began), err) // 5 s is its default
+	}
 	err = stream.Append(t.Context(), chaosMark(mark{}))
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "another process is writing to the database") {
 		t.Errorf("got %v", err)
