@@ -161,7 +161,7 @@ func (o *Operator) find(ctx context.Context) (Ask, uint64, error) {
 	}
 	driver, epoch, err := o.c.opts.Drivers.Find(ctx, o.key, o.past)
 	if err != nil {
-		return nil, 0, o.fail("finding the driver of", err)
+		return nil, 0, o.fail("finding its driver", err)
 	}
 	return driver, epoch, nil
 }

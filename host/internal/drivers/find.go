@@ -91,7 +91,7 @@ func (a *asker) here(ctx context.Context) (bool, error) {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, fmt.Errorf("process %d drives the sandbox and does not answer (let it go on, or end it): %w", a.pid, err)
+		return false, fmt.Errorf("process %d drives the sandbox and does not answer (let it go on, or end it): %w", a.pid, context.DeadlineExceeded)
 	case errors.Is(err, errOther):
 		return false, err
 	}
