@@ -18,7 +18,9 @@ import (
 // TerminalOptions says how to run a program on a terminal.
 type TerminalOptions struct {
 	Cwd string
-	Env map[string]string // on top of the sandbox's; values are not recorded
+	// Env is set on top of the sandbox's; values are not recorded. Where neither has a TERM, or only dumb,
+	// it is xterm-256color, which dumb in Env prevents.
+	Env map[string]string
 	// Columns and Rows are the terminal's size at first; 0: the server's own.
 	Columns, Rows int
 	// TakeOver is the id of a terminal session that runs already, see [Terminal.ID]: instead of starting
@@ -124,7 +126,7 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 		t.mark = "/tmp/.alineo-pty-" + uuid.NewString()
 		var err error
 		id, err = x.h.execd.CreatePTY(ctx, opensandbox.PTYRequest{
-			Cwd: t.opts.Cwd, Command: t.sized() + withEnv(x.command, t.opts.Env), Mark: t.mark,
+			Cwd: t.opts.Cwd, Command: t.sized() + terminalKind + withEnv(x.command, t.opts.Env), Mark: t.mark,
 		})
 		if err != nil {
 			return ending{}, err
@@ -189,6 +191,10 @@ func (t *Terminal) sized() string {
 	}
 	return fmt.Sprintf("stty columns %d rows %d 2>/dev/null\n", t.opts.Columns, t.opts.Rows)
 }
+
+// terminalKind names a kind of terminal that most programs know, where the sandbox names none: servers
+// don't, and a shell then calls it dumb.
+const terminalKind = "case ${TERM:-dumb} in dumb|unknown) export TERM=xterm-256color;; esac\n"
 
 // withEnv puts variables before a command: terminals of the protocol have none.
 func withEnv(command string, env map[string]string) string {

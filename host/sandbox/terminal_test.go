@@ -171,16 +171,7 @@ func TestTerminalReconnects(t *testing.T) {
 	r := newRig(t)
 	h := r.create(sandbox.CreateOptions{})
 	cut := make(chan struct{})
-	r.wire.do(http.MethodGet, "/ws", func(req *http.Request) (*http.Response, error) {
-		resp, err := pass(req)
-		if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
-			r.wire.heal()
-			body, _ := resp.Body.(io.ReadWriteCloser)
-			resp.Body = &cuttable{ReadWriteCloser: body, cut: cut}
-			go func() { <-cut; _ = body.Close() }()
-		}
-		return resp, err
-	})
+	r.cutOnce(cut)
 	terminal := r.interactive(h, "echo run >> /tmp/runs; echo first; read -r x; echo second; read -r x; echo third; exit 2", sandbox.TerminalOptions{})
 	out := terminal.Stdout()
 	readUntil(t, out, "first")
@@ -193,6 +184,20 @@ func TestTerminalReconnects(t *testing.T) {
 	if got := r.run(h, "cat /tmp/runs"); got.Stdout != "run\n" {
 		t.Errorf("it ran %q", got.Stdout)
 	}
+}
+
+// cutOnce lets the next connection of a terminal break when cut is closed.
+func (r *rig) cutOnce(cut chan struct{}) {
+	r.wire.do(http.MethodGet, "/ws", func(req *http.Request) (*http.Response, error) {
+		resp, err := pass(req)
+		if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+			r.wire.heal()
+			body, _ := resp.Body.(io.ReadWriteCloser)
+			resp.Body = &cuttable{ReadWriteCloser: body, cut: cut}
+			go func() { <-cut; _ = body.Close() }()
+		}
+		return resp, err
+	})
 }
 
 // retype types until a connection takes it.
@@ -325,6 +330,46 @@ func TestTerminalHooks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1 exec.started:2")
+}
+
+// The program learns its terminal's new size, also when the connection that it was told on has broken
+// since.
+func TestTerminalResize(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	cut := make(chan struct{})
+	r.cutOnce(cut)
+	terminal := r.interactive(h, "trap 'stty size' WINCH; echo up; until [ -e /tmp/end ]; do sleep 0.05; done; stty size; exit 0", sandbox.TerminalOptions{Columns: 80, Rows: 24})
+	out := terminal.Stdout()
+	readUntil(t, out, "up")
+	must(t, terminal.Resize(101, 33))
+	readUntil(t, out, "33 101")
+	close(cut)
+	eventually(t, "a size that is told while there is no connection, or on the next", func() bool { return terminal.Resize(102, 34) == nil })
+	readUntil(t, out, "34 102")
+	must(t, h.WriteFile(t.Context(), "/tmp/end", nil, 0))
+	if result, err := terminal.Wait(); err != nil || result.ExitCode != 0 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// A program is told what kind of terminal it has, unless somebody knows better.
+func TestTerminalKind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dumb := r.create(sandbox.CreateOptions{Env: map[string]string{"TERM": "dumb"}}) // as servers' shells have it
+	named := r.create(sandbox.CreateOptions{Env: map[string]string{"TERM": "screen"}})
+	for _, test := range []struct {
+		h    *sandbox.Handle
+		env  map[string]string
+		want string
+	}{{dumb, nil, "xterm-256color"}, {named, nil, "screen"}, {named, map[string]string{"TERM": "dumb"}, "dumb"}} {
+		result, err := r.interactive(test.h, "echo is $TERM; sleep 0.1", sandbox.TerminalOptions{Env: test.env}).Wait()
+		if err != nil || !strings.Contains(result.Stdout, "is "+test.want+"\r\n") {
+			t.Errorf("got %+v, %v, want %s", result, err, test.want)
+		}
+	}
 }
 
 // What a process prints in its last moment may not come; then the result is not said to be whole.
