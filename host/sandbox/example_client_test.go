@@ -76,9 +76,9 @@ func ExampleClient_Connect() {
 	check(err)
 	result, err := sb.Run(ctx, "echo two", sandbox.ExecOptions{})
 	check(err)
-	fmt.Println(sb.Name(), result.Seq)
+	fmt.Println(sb.Name(), result.Seq, sb.RunID() == first.RunID())
 	check(sb.Close(ctx)) // or Detach, which leaves it running
-	// Output: shared 2
+	// Output: shared 2 true
 }
 
 func ExampleHandle_Fork() {
@@ -99,9 +99,14 @@ func ExampleHandle_Fork() {
 		fmt.Println(string(data), details.ParentSandboxID == parent.ID())
 		check(fork.Close(ctx))
 	}
+	fork, err := parent.Fork(ctx, sandbox.ForkOptions{}) // just one
+	check(err)
+	fmt.Println(strings.HasPrefix(fork.Name(), "fork-base-"))
+	check(fork.Close(ctx))
 	// Output:
 	// ready true
 	// ready true
+	// true
 }
 
 func ExampleClient_RestoreSnapshot() {
@@ -138,10 +143,15 @@ func ExampleClient_Environment() {
 	defer func() { check(sb.Close(ctx)) }()
 	result, err := sb.Run(ctx, "cat /tmp/tool", sandbox.ExecOptions{})
 	check(err)
+	built, err := env.Info(ctx)
+	check(err)
+	again, err := env.Build(ctx) // anew, such as for another version
+	check(err)
 	list, err := client.Environments(ctx)
 	check(err)
-	fmt.Print(list[0].Name, " ", result.Stdout)
-	// Output: tools installed
+	fmt.Print(len(list), " ", list[0].Name, " ", again.SnapshotID != built.SnapshotID, " ", result.Stdout)
+	check(client.DeleteEnvironment(ctx, "tools"))
+	// Output: 1 tools true installed
 }
 
 func ExampleClient_Sandboxes() {
@@ -157,7 +167,18 @@ func ExampleClient_Sandboxes() {
 		check(err)
 		fmt.Println(details.Name, details.Status)
 	}
-	// Output: a completed
+	limit := uint64(1)
+	page, err := client.ListSandboxes(ctx, store.ListOptions{Limit: &limit})
+	check(err)
+	newest := store.Key{Name: page.Sandboxes[0].Name, SandboxID: page.Sandboxes[0].SandboxID}
+	details, err := client.GetSandbox(ctx, newest)
+	check(err)
+	events, err := client.DeleteSandbox(ctx, newest) // what is recorded of it, and nothing else
+	check(err)
+	fmt.Println(details.Name, events)
+	// Output:
+	// a completed
+	// b 2
 }
 
 func ExampleHandle_Exec() {
@@ -261,6 +282,7 @@ func ExampleHandle_CreateSession() {
 		check(err)
 		fmt.Print(result.Stdout)
 	}
+	check(session.Close(ctx))
 	// Output: /
 }
 
@@ -272,6 +294,11 @@ func ExampleHandle_Upload() {
 	check(err)
 	defer func() { check(sb.Close(ctx)) }()
 	check(sb.Upload(ctx, "/tmp/data/log.txt", bytes.NewReader([]byte("0123456789")), 0o600))
+	whole, err := sb.Download(ctx, "/tmp/data/log.txt") // of any size
+	check(err)
+	all, err := io.ReadAll(whole)
+	check(err)
+	check(whole.Close())
 	body, err := sb.DownloadRange(ctx, "/tmp/data/log.txt", 2, 3)
 	check(err)
 	part, err := io.ReadAll(body)
@@ -282,8 +309,8 @@ func ExampleHandle_Upload() {
 	found, err := sb.Search(ctx, "/tmp/data", "*.txt")
 	check(err)
 	check(sb.Move(ctx, "/tmp/data/log.txt", "/tmp/data/old.txt"))
-	fmt.Println(string(part), replaced, len(found))
-	// Output: 234 1 1
+	fmt.Println(string(all), string(part), replaced, len(found))
+	// Output: 0123456789 234 1 1
 }
 
 func ExampleHandle_CopyIn() {
@@ -395,6 +422,9 @@ func ExampleHandle_Credentials() {
 	for _, b := range list {
 		fmt.Println(b.Name, b.Binding.Hosts, b.Binding.Injection.Type, b.Source)
 	}
+	another := credential.NewSecret("an0th3r-t0k3n")
+	check(sb.Credentials().Patch(ctx, "example", sandbox.CredentialPatch{Value: &another}))
+	check(sb.Credentials().Remove(ctx, "example"))
 	// Output:
 	// the token is [redacted]
 	// example [api.example.com] bearer environment variable EXAMPLE_TOKEN
@@ -428,5 +458,12 @@ func ExampleHandle_Metrics() {
 	m, err := sb.Metrics(ctx)
 	check(err)
 	fmt.Println(m.CPU >= 0, m.Memory > 0, m.Wire.CPUCount > 0)
-	// Output: true true true
+	for m, err := range sb.WatchMetrics(ctx) { // every two seconds
+		check(err)
+		fmt.Println(m.Memory < 100)
+		break
+	}
+	// Output:
+	// true true true
+	// true
 }
