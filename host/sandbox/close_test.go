@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,32 @@ func TestCloseFailures(t *testing.T) {
 				t.Error("the sandbox is left")
 			}
 		})
+	}
+}
+
+// A sandbox that nobody holds any more is ended, and counts as completed.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	r.wire.on(http.MethodDelete, "/v1/sandboxes/", says{http.StatusInternalServerError, `{"code":"X","message":"cannot delete"}`})
+	if err := r.client.Stop(t.Context(), h.Key()); err == nil || !strings.Contains(err.Error(), "cannot delete") {
+		t.Errorf("got %v", err)
+	}
+	r.wantEvents(h, "sandbox.created") // it may still run
+	r.wire.heal()
+	for range 2 {
+		must(t, r.client.Stop(t.Context(), h.Key()))
+		r.wantEvents(h, "sandbox.created sandbox.closed")
+	}
+	if !gone(t, h.ID()) {
+		t.Error("it is left")
+	}
+	if _, err := h.Run(t.Context(), "true", sandbox.ExecOptions{}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("who held it got %v", err)
+	}
+	if err := r.client.Stop(t.Context(), store.Key{Name: "x", SandboxID: "y"}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("got %v", err)
 	}
 }
 

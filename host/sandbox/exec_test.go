@@ -240,6 +240,22 @@ func TestExecCancel(t *testing.T) {
 	}
 }
 
+// A command that does not end when it is told to is killed.
+func TestExecCancelKills(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	exec, err := h.Exec(ctx, "trap 'echo told' TERM; echo start; while :; do sleep 0.05; done", sandbox.ExecOptions{})
+	must(t, err)
+	readUntil(t, exec.Stdout(), "start\n")
+	cancel()
+	result, err := exec.Wait()
+	if want := (sandbox.Result{Seq: 1, Stdout: "start\ntold\n", ExitCode: -1, Signal: "killed", Canceled: true}); !errors.Is(err, context.Canceled) || result == nil || *result != want {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
 // The call's order is the position, whoever ends first.
 func TestExecsInParallel(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,15 +104,22 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// A command runs as whom it is asked to, in the foreground and in the background.
 func TestRunAs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.create(sandbox.CreateOptions{})
-	uid := uint32(0)
-	if got := r.runWith(h, "id -u", sandbox.ExecOptions{UID: &uid, GID: &uid}); got.Stdout != "0\n" {
-		t.Errorf("got %+v", got)
+	uid, gid := uint32(0), uint32(0)
+	want := "0\n0\n"
+	if os.Geteuid() == 0 { // an ordinary user's sandboxes have nobody but root
+		uid, gid, want = 12345, 54321, "12345\n54321\n"
 	}
-	if _, err := h.Exec(t.Context(), "id", sandbox.ExecOptions{GID: &uid}); !errors.Is(err, sandbox.ErrInvalid) {
+	for _, background := range []bool{false, true} {
+		if got := r.runWith(h, "id -u; id -g", sandbox.ExecOptions{UID: &uid, GID: &gid, Background: background}); got.Stdout != want {
+			t.Errorf("in the background %v: got %+v", background, got)
+		}
+	}
+	if _, err := h.Exec(t.Context(), "id", sandbox.ExecOptions{GID: &gid}); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -251,6 +251,24 @@ func TestReplayHoles(t *testing.T) {
 	}
 }
 
+// Where nothing is to be replayed, numbers go on after what was recorded by the checkpoint, whether or not
+// it had ended.
+func TestResumeWithoutReplay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.create(sandbox.CreateOptions{})
+	r.run(first, "echo one > /tmp/n")
+	_, err := first.Exec(t.Context(), "sleep 1000", sandbox.ExecOptions{})
+	must(t, err)
+	r.checkpoint(first, "")
+	r.run(first, "echo three > /tmp/n")
+	h := r.resume(first.ID(), sandbox.ResumeOptions{NoReplay: true})
+	if got := r.run(h, "cat /tmp/n"); got.Seq != 3 || got.Replayed || got.Stdout != "one\n" {
+		t.Errorf("got %+v", got)
+	}
+	r.wantEvents(h, "sandbox.created exec.started:3 exec.completed:3")
+}
+
 // A resume of a resume goes back to the first one's execs, up to where it left off.
 func TestLineage(t *testing.T) {
 	t.Parallel()
