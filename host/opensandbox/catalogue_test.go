@@ -126,7 +126,7 @@ func catalogue() []knownBehaviour {
 		{what: "state filters mind case for snapshots only", tests: "TestListSnapshots TestListWalksPages"},
 		{what: "an endpoint has no scheme, and may have a path", tests: "TestEndpointForms TestBadEndpoints"},
 		{what: "an endpoint's host can't be reached from here", tests: "TestEndpointForms TestEndpointQueries"},
-		{what: "addresses change with a pause", tests: "TestPauseAndResume TestEndpointIsDroppedWhenNobodyAnswers"},
+		{what: "addresses change with a pause", tests: "TestPauseAndResume TestEndpointIsDroppedWhenNobodyAnswers TestEndpointIsDroppedWhenProxyFindsNobody"},
 		{what: "egress and secure-access headers are the client's to send, also through the proxy", tests: "TestEgressPolicy TestEndpointForms TestPortTransport"},
 		{what: "the egress token's header has other names elsewhere", tests: "TestEgressPolicy", where: "what the endpoint names is sent"},
 		{what: "the server's proxy wants the key on newer servers", tests: "TestKeyStaysAtControlServer TestPortTransport"},
