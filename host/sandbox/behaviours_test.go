@@ -62,7 +62,7 @@ func handleBehaviours() []behaviour {
 		{41, 41, "recorded input is typed before any other", "TestResumeInteractive", ""},
 		{42, 42, "entries are written in the order of their calls", "host/ledger.TestManyAtOnce host/ledger.TestBatchesAreBounded", ""},
 		{43, 43, "a failed entry fails its caller only", "host/ledger.TestInvalidEntryFailsOnlyItsCaller", ""},
-		{44, 44, "an entry's time is that of its call", "host/ledger.TestAppendIsReadBack", ""},
+		{44, 44, "an entry's time is that of its call", "TestStartIsCommittedBeforeCommandIsSent", ""},
 		{45, 47, "recorded execs are answered without the sandbox, in a row, and then the next runs", "TestResume", ""},
 		{48, 48, "of parallel execs, those run that were not recorded", "TestReplayHoles", ""},
 		{49, 50, "an exec records its start, output and end, under the sandbox's id", "TestExecPayloads", ""},

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,11 +90,29 @@ func clientDefects() []defect {
 	}
 }
 
-// Every defect is shown not to be there by a test that exists.
+// interchange is what it takes that the reference and this client read and go on with what the other wrote.
+func interchange() []defect {
+	return []defect{
+		{"the same tables and settings, before anything is read", "host/internal/adapter.TestUpgradeAtOnce host/internal/capability/sqlite.TestSynchronous host/internal/adapter.TestReferenceUsesOurPostgres", ""},
+		{"times are those of the calls, in milliseconds, and never go back", "TestStartIsCommittedBeforeCommandIsSent TestExecPayloads host/ledger.TestAppendIsReadBack", ""},
+		{"names of events and keys, and what is left out", "TestPayloads TestCreateRecords TestFork TestPauseAndUnpause TestClose TestInteractive", ""},
+		{"frames as they came, joined by nothing", "TestRecordedStreams TestOddFrames", ""},
+		{"every call takes a position, also one that is refused", "TestExecRefused TestPauseAndUnpause TestSession", ""},
+		{"first the ledger, then the reader, in order, and a failure is its caller's", "TestOutputIsCommittedBeforeItIsRead TestExecsInParallel host/ledger.TestInvalidEntryFailsOnlyItsCaller", ""},
+		{"what others wrote is resumed: without resources or run id, with old names and unknown events", "host.TestReferenceLedgersAreResumed TestResumeOfForeignLedger host/ledger.TestReplayOfReferenceLedgers host/ledger.TestReplayTolerates", ""},
+		{"nothing but JSON and UTF-8 is written", "host/ledger.TestPayloadsAreChecked host/ledger.TestEntryTextsAreChecked", ""},
+		{"no secret in rows, logs and errors", "TestCanary TestNoOutputHasTheValue TestNoErrorOrLogHasTheValue", ""},
+		{"large histories are read in pages, and one sandbox is found without listing all", "suite:read/paging suite:sandbox/details host/ledger.TestReadSandboxIsBounded", ""},
+		{"names from the beginnings of ids", "TestCreateRecords TestFork TestEnvironment", ""},
+		{"two programs on one file", "host.TestProcessesBusy host/ledger.TestTwoWritersOnOneFile host/ledger.TestVerifyForeignRows", ""},
+	}
+}
+
+// Every defect is shown not to be there, and every rule of the interchange to hold, by a test that exists.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	known := make(map[string]map[string]bool)
-	for _, d := range append(ledgerDefects(), clientDefects()...) {
+	for _, d := range slices.Concat(ledgerDefects(), clientDefects(), interchange()) {
 		if (d.tests == "") == (d.not == "") {
 			t.Errorf("%s: it wants either tests or a reason", d.what)
 		}

@@ -39,13 +39,20 @@ func TestStartIsCommittedBeforeCommandIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	called := time.Now()
 	<-held
+	<-time.After(20 * time.Millisecond) // what is awaited is that nothing happens
 	if r.wire.count("POST", "/command") != 0 {
 		t.Error("the command was sent before its start was committed")
 	}
 	close(release)
 	if _, err := exec.Wait(); err != nil || r.wire.count("POST", "/command") != 1 {
 		t.Errorf("%v, sent %d times", err, r.wire.count("POST", "/command"))
+	}
+	for _, e := range r.entries(h) {
+		if e.Event == store.EventExecStarted && e.TS > called.UnixMilli() {
+			t.Errorf("it is said to have started %d ms after it was called", e.TS-called.UnixMilli())
+		}
 	}
 }
 
