@@ -111,7 +111,7 @@ func catalogue() []knownBehaviour {
 		{what: "execd's 401 has a shape of its own", tests: "TestErrorBodies TestPing"},
 		{what: "wrong methods are 404 in plain text", tests: "TestErrorBodies"},
 		{what: "codes with and without a namespace: the status counts", tests: "TestErrorBodies"},
-		{what: "Retry-After in seconds and as a date", tests: "TestRetryAfterIsHonoured TestRetryAfterDate"},
+		{what: "Retry-After in seconds and as a date", tests: "TestRetryAfterIsHonoured TestRetryAfterDate TestJobWaitsAsAsked"},
 		{what: "the sidecar's errors are plain text", tests: "TestEgressErrors"},
 		{what: "a vault that needs TLS (426) or its proxy (412)", tests: "TestEgressErrors"},
 
