@@ -109,3 +109,27 @@ func TestEgressErrors(t *testing.T) {
 		}
 	}
 }
+
+// A sidecar comes up behind its sandbox: a call that nobody took is asked again, changes too, because twice is
+// once.
+func TestEgressIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(*opensandbox.Egress) error{
+		"get": func(e *opensandbox.Egress) error { _, err := e.Policy(t.Context()); return err },
+		"add": func(e *opensandbox.Egress) error {
+			_, err := e.AddRules(t.Context(), opensandbox.NetworkRule{Action: opensandbox.ActionAllow, Target: "example.org"})
+			return err
+		},
+		"remove": func(e *opensandbox.Egress) error { _, err := e.RemoveRules(t.Context(), "example.org"); return err },
+	} {
+		left := 2
+		calls, egress := egressAt(t, func(w http.ResponseWriter, _ *http.Request) {
+			if left--; left >= 0 {
+				http.Error(w, "Bad Gateway", http.StatusBadGateway)
+			}
+		})
+		if err := call(egress); err != nil || calls.count() != 3 {
+			t.Errorf("%s: %d calls, %v", name, calls.count(), err)
+		}
+	}
+}

@@ -1,11 +1,16 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
+
+// errCircle is a ledger that would be listed for ever.
+var errCircle = errors.New("listing sandboxes: the ledger's pages lead in a circle")
 
 // Sandboxes walks the ledger's sandboxes, newest first, fetching pages as they are needed. Limit
 // bounds all of it. An error ends the sequence.
@@ -16,7 +21,10 @@ func (c *Client) Sandboxes(ctx context.Context, opts store.ListOptions) iter.Seq
 		if opts.Limit != nil {
 			left = *opts.Limit
 		}
-		for opts.Limit == nil || left > 0 {
+		// A ledger may be anybody's. A cursor that comes again is found by comparing with one that is kept at
+		// every power of two.
+		var kept []byte
+		for number, power := 1, 1; opts.Limit == nil || left > 0; number++ {
 			if opts.Limit != nil {
 				opts.Limit = &left
 			}
@@ -35,6 +43,13 @@ func (c *Client) Sandboxes(ctx context.Context, opts store.ListOptions) iter.Seq
 			}
 			if !page.More {
 				return
+			}
+			if bytes.Equal(page.Cursor, kept) {
+				yield(store.Details{}, errCircle)
+				return
+			}
+			if number == power {
+				kept, power = page.Cursor, 2*power
 			}
 			opts.Cursor = page.Cursor
 		}
