@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/store"
 )
@@ -42,6 +43,32 @@ func TestEachSandbox(t *testing.T) {
 		}
 		if !errors.Is(last, tc.err) || tc.want != nil && !slices.Equal(got, tc.want) || len(got) > 20 {
 			t.Errorf("got %v, %v, want %v, %v", got, last, tc.want, tc.err)
+		}
+	}
+}
+
+func TestParseMoment(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", 3600)
+	now := time.Date(2026, 11, 30, 14, 0, 0, 0, zone)
+	for text, want := range map[string]time.Time{
+		"2026-11-30":                time.Date(2026, 11, 30, 0, 0, 0, 0, zone),
+		"2026-11-30 13:05":          time.Date(2026, 11, 30, 13, 5, 0, 0, zone),
+		"2026-11-30 13:05:09":       time.Date(2026, 11, 30, 13, 5, 9, 0, zone),
+		"2026-11-30T13:05:09Z":      time.Date(2026, 11, 30, 14, 5, 9, 0, zone),
+		"2026-11-30T13:05:09.5Z":    time.Date(2026, 11, 30, 14, 5, 9, 5e8, zone),
+		"2026-11-30T13:05:09+02:00": time.Date(2026, 11, 30, 12, 5, 9, 0, zone),
+		"90m":                       now.Add(-90 * time.Minute),
+		"7d":                        now.Add(-7 * 24 * time.Hour),
+		"1796021868508":             time.UnixMilli(1796021868508),
+	} {
+		if got, err := parseMoment(text, now); err != nil || got != want.UnixMilli() {
+			t.Errorf("%s: got %d, %v, want %d", text, got, err, want.UnixMilli())
+		}
+	}
+	for _, text := range []string{"", "yesterday", "-1h", "2026-13-01", "12:00"} {
+		if got, err := parseMoment(text, now); err == nil {
+			t.Errorf("%q: got %d", text, got)
 		}
 	}
 }
