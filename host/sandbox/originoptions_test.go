@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,5 +110,41 @@ func TestOriginsSendEverything(t *testing.T) {
 		`"resourceLimits":{"cpu":"500m","gpu":"all","memory":"1Gi"}}`
 	if got, _ := asked(); got != want {
 		t.Errorf("building:\ngot  %s\nwant %s", got, want)
+	}
+}
+
+// What a sandbox may reach is recorded however it came to be, so that its children and those that are resumed
+// from it are locked as well.
+func TestOriginsRecordTheirPolicy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	policy := &opensandbox.NetworkPolicy{DefaultAction: "deny", Egress: []opensandbox.NetworkRule{{Action: "allow", Target: "a.example.com"}}}
+	first := r.create(sandbox.CreateOptions{})
+	snapshot := r.checkpoint(first, "")
+	must(t, r.store.SaveEnvironment(t.Context(), store.Environment{Name: "tools", SnapshotID: snapshot, Image: "host"}))
+	for name, origin := range map[string]func() (*sandbox.Handle, error){
+		"restore": func() (*sandbox.Handle, error) {
+			return r.client.RestoreSnapshot(t.Context(), snapshot, sandbox.RestoreOptions{NetworkPolicy: policy, CredentialProxy: true})
+		},
+		"environment": func() (*sandbox.Handle, error) {
+			return r.client.Environment("tools", sandbox.EnvironmentOptions{}).Create(t.Context(), sandbox.SpawnOptions{NetworkPolicy: policy, CredentialProxy: true})
+		},
+	} {
+		h := r.keep(origin())
+		const want = `"networkPolicy":{"defaultAction":"deny","egress":[{"action":"allow","target":"a.example.com"}]},"credentialProxy":`
+		if got := r.payloads(h, store.EventSandboxCreated)[0]; !strings.Contains(got, want+"true") {
+			t.Errorf("%s: created as %s", name, got)
+		}
+		r.checkpoint(h, "")
+		for from, next := range map[string]*sandbox.Handle{
+			"resumed": r.resume(h.ID(), sandbox.ResumeOptions{}), "forked": r.keep(h.Fork(t.Context(), sandbox.ForkOptions{})),
+		} {
+			if got := r.payloads(next, store.EventSandboxCreated)[0]; !strings.Contains(got, want) {
+				t.Errorf("%s, %s: created as %s", name, from, got)
+			}
+			if status, err := next.NetworkPolicy(t.Context()); err != nil || status.Policy == nil || status.Policy.DefaultAction != "deny" || len(status.Policy.Egress) != 1 {
+				t.Errorf("%s, %s: %+v, %v", name, from, status, err)
+			}
+		}
 	}
 }
