@@ -74,7 +74,7 @@ The resources are those in the ledger; for a sandbox of which it does not know t
 			return a.drive(cmd.Context(), args[0], sandbox.ConnectOptions{Resources: resources}, func(ctx context.Context, sb *driven) error {
 				return a.leave(ctx, sb.host, "forked", func(_ *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
 					child, err := sb.Fork(ctx, sandbox.ForkOptions{
-						Tag: tag, Env: env, Lifetime: f.lifetime, NetworkPolicy: f.policy(),
+						Tag: tag, RunID: f.runID, Env: env, Lifetime: f.lifetime, Volumes: f.volumes, NetworkPolicy: f.policy(),
 					})
 					if errors.Is(err, sandbox.ErrNoFork) {
 						return nil, fmt.Errorf("%w; give --cpu and --memory", err)
@@ -109,7 +109,7 @@ the snapshots of a sandbox's checkpoints.`,
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				return a.leave(ctx, h, "restored", func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
 					sb, err := boxes.RestoreSnapshot(ctx, args[0], sandbox.RestoreOptions{
-						Name: f.name, Env: env, Resources: f.resources, Lifetime: f.lifetime, NetworkPolicy: f.policy(),
+						Name: f.name, RunID: f.runID, Env: env, Resources: f.resources, Lifetime: f.lifetime, Volumes: f.volumes, NetworkPolicy: f.policy(),
 					})
 					if errors.Is(err, opensandbox.ErrNotFound) {
 						return nil, fmt.Errorf("%w\n(%s sandboxes show ID lists the snapshots of a sandbox)", err, a.self())

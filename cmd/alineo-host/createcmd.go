@@ -22,6 +22,10 @@ type makeFlags struct {
 	lifetime  time.Duration
 	allow     []string
 	deny      []string
+	mounts    []string
+	runID     string
+
+	volumes []opensandbox.Volume // by check
 }
 
 func (f *makeFlags) add(cmd *cobra.Command) {
@@ -29,11 +33,14 @@ func (f *makeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.lifetime, "lifetime", 0, "how long the server keeps it at most, 1m or more (default: [sandbox] timeout, else for ever)")
 	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "let it reach this `target` and nothing else: a host, *.domain, address or CIDR; may be repeated")
 	cmd.Flags().StringArrayVar(&f.deny, "deny", nil, "don't let it reach this `target`; without --allow, the rest is allowed; may be repeated")
+	cmd.Flags().StringArrayVar(&f.mounts, "volume", nil, "mount a volume or a path of the server's machine, `FROM:PATH[:ro]`; may be repeated")
+	cmd.Flags().StringVar(&f.runID, "run-id", "", "`id` of the run that it belongs to (default: a new one; fork: the parent's)")
 }
 
 func (f *makeFlags) addResources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.resources.CPU, "cpu", "", "`cpus` that it may use, such as 2 or 500m (default 1)")
 	cmd.Flags().StringVar(&f.resources.Memory, "memory", "", "memory that it may use, such as 512Mi or 4Gi (default 2Gi)")
+	cmd.Flags().StringVar(&f.resources.GPU, "gpu", "", "`gpus` that it may use, a number or all, where the server has them")
 }
 
 func (f *makeFlags) addName(cmd *cobra.Command) {
@@ -45,7 +52,11 @@ func (f *makeFlags) check() error {
 	if f.lifetime != 0 && f.lifetime < time.Minute {
 		return &exitError{code: exitUsage, err: fmt.Errorf("--lifetime %s is too short; servers keep a sandbox for 1m or longer", f.lifetime)}
 	}
-	_, err := parseEnv(f.env)
+	var err error
+	if f.volumes, err = parseVolumes(f.mounts); err != nil {
+		return err
+	}
+	_, err = parseEnv(f.env)
 	return err
 }
 
@@ -73,6 +84,7 @@ func rules(action string, targets []string) []opensandbox.NetworkRule {
 func newCreate(a *app) *cobra.Command {
 	var f makeFlags
 	var bound boundFlags
+	var server serverFlags
 	var image, environment string
 	cmd := &cobra.Command{
 		Use:   "create [flags]",
@@ -86,10 +98,17 @@ without them it has none, and its network is the server's own.
 
 With --credential-proxy, "credentials" can give its requests what it never sees; --credential does so
 from the beginning, and lets it reach the host. A value that the broker gave for a time ends when that is
-over, because create has ended before: "credentials refresh" takes it again.`,
+over, because create has ended before: "credentials refresh" takes it again.
+
+--volume mounts what outlives it: a path of the machine that it runs on, which the server must allow
+([engine] host_paths for the embedded one), or a volume of the server's by its name. Checkpoints don't
+have what is in it. --gpu, --platform and --extension are for servers that have such things. --user is
+whom the image's registry knows, with the password on standard input; it is not recorded.`,
 		Example: `  id=$(alineo-host create)
   alineo-host create --image alpine:3.20 --name build --cpu 2 --memory 4Gi
-  alineo-host create --environment node --allow registry.npmjs.org`,
+  alineo-host create --environment node --allow registry.npmjs.org
+  alineo-host create --volume cache:/root/.cache --volume /srv/data:/data:ro
+  alineo-host create --image registry.example.com/team/app:1 --user me --password-stdin <password.txt`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -101,7 +120,20 @@ over, because create has ended before: "credentials refresh" takes it again.`,
 			}
 			policy, proxy := bound.policy(f.policy(), specs)
 			if environment != "" && (image != "" || f.resources != sandbox.Resources{}) {
-				return &exitError{code: exitUsage, err: errors.New("--environment has an image and resources already; leave --image, --cpu and --memory out")}
+				return &exitError{code: exitUsage, err: errors.New("--environment has an image and resources already; leave --image, --cpu, --memory and --gpu out")}
+			}
+			if environment != "" && server.any() {
+				return &exitError{code: exitUsage, err: errors.New("--entrypoint, --metadata, --extension, --platform and --user are for a sandbox of an image, not of an --environment")}
+			}
+			opts := sandbox.CreateOptions{
+				Name: f.name, Image: image, Resources: f.resources, Lifetime: f.lifetime, RunID: f.runID, Volumes: f.volumes,
+				NetworkPolicy: policy, CredentialProxy: proxy,
+			}
+			if err := server.apply(&opts); err != nil {
+				return err
+			}
+			if err := server.login(cmd.Context(), &opts); err != nil {
+				return err
 			}
 			return a.withHost(cmd.Context(), func(ctx context.Context, h *host.Host) error {
 				values, err := a.resolveBound(ctx, h, specs)
@@ -114,13 +146,11 @@ over, because create has ended before: "credentials refresh" takes it again.`,
 							return nil, err
 						}
 						return boxes.Environment(environment, sandbox.EnvironmentOptions{}).Create(ctx, sandbox.SpawnOptions{
-							Name: f.name, Env: env, Lifetime: f.lifetime, NetworkPolicy: policy, CredentialProxy: proxy,
+							Name: f.name, Env: env, Lifetime: f.lifetime, RunID: f.runID, Volumes: f.volumes, NetworkPolicy: policy, CredentialProxy: proxy,
 						})
 					}
-					return boxes.Create(ctx, sandbox.CreateOptions{
-						Name: f.name, Image: image, Env: env, Resources: f.resources, Lifetime: f.lifetime,
-						NetworkPolicy: policy, CredentialProxy: proxy,
-					})
+					opts.Env = env
+					return boxes.Create(ctx, opts)
 				}), &f)
 			})
 		},
@@ -128,6 +158,7 @@ over, because create has ended before: "credentials refresh" takes it again.`,
 	f.add(cmd)
 	f.addName(cmd)
 	f.addResources(cmd)
+	server.add(cmd)
 	bound.add(cmd)
 	cmd.Flags().StringVar(&image, "image", "", "image (default: [sandbox] image; \"host\" is this machine's own root)")
 	cmd.Flags().StringVar(&environment, "environment", "", "make it of this `environment` (see env build)")

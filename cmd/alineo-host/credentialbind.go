@@ -96,7 +96,7 @@ type boundFlags struct {
 func (f *boundFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.proxy, "credential-proxy", false, "let it have credentials, see \"credentials\"; without --allow, its network is open")
 	cmd.Flags().StringArrayVar(&f.specs, "credential", nil,
-		"bind a credential, such as `name=github,host=api.github.com,bearer,from=env:GITHUB_TOKEN`; may be repeated (see credentials --help)")
+		"bind a credential by this `SPEC`, such as name=github,host=api.github.com,bearer,from=env:GITHUB_TOKEN; may be repeated (see credentials --help)")
 }
 
 // boundSpec is a credential to be bound.
