@@ -49,7 +49,7 @@ func TestOriginsSendEverything(t *testing.T) {
 	r := newRig(t)
 	policy := &opensandbox.NetworkPolicy{DefaultAction: "deny", Egress: []opensandbox.NetworkRule{{Action: "allow", Target: "10.0.0.0/8"}}}
 	parent := r.create(sandbox.CreateOptions{RunID: "first", NetworkPolicy: policy, CredentialProxy: true})
-	snapshot := r.checkpoint(parent, "")
+	snapshot := r.checkpoint(parent, "first")
 	must(t, r.store.SaveEnvironment(t.Context(), store.Environment{Name: "tools", SnapshotID: snapshot, Image: "host"}))
 	asked := refuseAndKeep(t, r)
 	env := map[string]string{"A": "b"}
@@ -65,7 +65,7 @@ func TestOriginsSendEverything(t *testing.T) {
 		runID string
 	}{
 		"resume": {func() error {
-			_, err := r.client.Resume(t.Context(), parent.ID(), sandbox.ResumeOptions{Env: env, Volumes: volumes, Lifetime: lifetime})
+			_, err := r.client.Resume(t.Context(), parent.ID(), sandbox.ResumeOptions{Tag: "first", Env: env, Volumes: volumes, Lifetime: lifetime})
 			return err
 		}, own, "first"},
 		"fork": {func() error {
