@@ -179,14 +179,11 @@ func (l *layer) methodsFor(tls *libc.TLS, key methodsKey) (uintptr, int32) {
 	}
 	m := (*lib.Tsqlite3_io_methods)(pointer(address))
 	*m = *(*lib.Tsqlite3_io_methods)(pointer(key.own))
-	m.FxClose = functionPointer(onClose)
+	m.FxClose, m.FxTruncate, m.FxSync = functionPointer(onClose), functionPointer(onTruncate), functionPointer(onSync)
 	if key.log {
-		m.FxRead, m.FxWrite = functionPointer(onLogRead), functionPointer(onLogWrite)
-		m.FxTruncate, m.FxSync, m.FxFileSize = functionPointer(onLogTruncate), functionPointer(onLogSync), functionPointer(onLogSize)
+		m.FxRead, m.FxWrite, m.FxFileSize = functionPointer(onLogRead), functionPointer(onLogWrite), functionPointer(onLogSize)
 	} else {
-		m.FxRead, m.FxWrite = functionPointer(onFillRead), functionPointer(onFillWrite)
-		m.FxTruncate, m.FxSync = functionPointer(onFillTruncate), functionPointer(onFillSync)
-		m.FxFileControl = functionPointer(onControl)
+		m.FxRead, m.FxWrite, m.FxFileControl = functionPointer(onFillRead), functionPointer(onFillWrite), functionPointer(onControl)
 		if m.FxShmLock != 0 {
 			m.FxShmLock, m.FxShmBarrier = functionPointer(onLock), functionPointer(onBarrier)
 		}

@@ -100,21 +100,3 @@ func onFillRead(tls *libc.TLS, file, data uintptr, n int32, offset int64) int32 
 	}
 	return s.read(tls, file, data, n, offset)
 }
-
-// onFillTruncate is xTruncate of a database file.
-func onFillTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
-	s := stateOf(file)
-	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
-		return rc
-	}
-	return method[truncateMethod](s.own().FxTruncate)(tls, file, size)
-}
-
-// onFillSync is xSync of a database file.
-func onFillSync(tls *libc.TLS, file uintptr, flags int32) int32 {
-	s := stateOf(file)
-	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
-		return rc
-	}
-	return method[syncMethod](s.own().FxSync)(tls, file, flags)
-}

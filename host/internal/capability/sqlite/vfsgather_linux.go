@@ -53,3 +53,22 @@ func (s *fileState) flush(tls *libc.TLS, file uintptr) int32 {
 	}
 	return s.failed
 }
+
+// onTruncate is xTruncate.
+func onTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
+	s := stateOf(file)
+	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
+		return rc
+	}
+	s.tail.length = 0
+	return method[truncateMethod](s.own().FxTruncate)(tls, file, size)
+}
+
+// onSync is xSync.
+func onSync(tls *libc.TLS, file uintptr, flags int32) int32 {
+	s := stateOf(file)
+	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
+		return rc
+	}
+	return method[syncMethod](s.own().FxSync)(tls, file, flags)
+}

@@ -114,25 +114,6 @@ func onLogRead(tls *libc.TLS, file, data uintptr, n int32, offset int64) int32 {
 	return s.read(tls, file, data, n, offset)
 }
 
-// onLogTruncate is xTruncate of a log.
-func onLogTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
-	s := stateOf(file)
-	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
-		return rc
-	}
-	s.tail.length = 0
-	return method[truncateMethod](s.own().FxTruncate)(tls, file, size)
-}
-
-// onLogSync is xSync of a log.
-func onLogSync(tls *libc.TLS, file uintptr, flags int32) int32 {
-	s := stateOf(file)
-	if rc := s.flush(tls, file); rc != lib.SQLITE_OK {
-		return rc
-	}
-	return method[syncMethod](s.own().FxSync)(tls, file, flags)
-}
-
 // onLogSize is xFileSize of a log.
 func onLogSize(tls *libc.TLS, file, size uintptr) int32 {
 	s := stateOf(file)
