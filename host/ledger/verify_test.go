@@ -327,6 +327,18 @@ func TestHeadsFile(t *testing.T) {
 	if sum, _ := v.verify(read); sum.Heads != 5 || sum.Damaged != 0 {
 		t.Errorf("got %+v", sum)
 	}
+	// One that is damaged gives no head to compare with later.
+	v.sql(`UPDATE alineo_events SET event = 'edited' WHERE id = 1`)
+	_, reports := v.verify(nil)
+	later := &ledger.Heads{}
+	for _, r := range reports {
+		if added := later.Add(r); added != (r.Damage == nil) {
+			t.Errorf("%s, damaged: %t, is added: %t", r.Key, r.Damage != nil, added)
+		}
+	}
+	if later.Len() != 4 {
+		t.Errorf("%d heads, want those of the 4 that are whole", later.Len())
+	}
 }
 
 func TestVerifyUnknown(t *testing.T) {
