@@ -100,6 +100,9 @@ func TestImportOfForeignRows(t *testing.T) {
 	if in.Rechained != 4 || in.Verbatim != 2 || in.Damaged != 0 {
 		t.Errorf("got %+v", in)
 	}
+	if in := to.load(first); in.Written != 0 || in.Rechained != 0 || in.Verbatim != 2 {
+		t.Errorf("the second time: %+v", in)
+	}
 	second, r2 := to.export()
 	if r2.Content != r.Content || r2.Unchained != 0 || r2.Entries != r.Entries {
 		t.Errorf("got %+v, want the content of %+v", r2, r)

@@ -27,7 +27,7 @@ type ImportReport struct {
 	Written      uint64 `json:"written"`      // entries that were not there yet
 	Already      uint64 `json:"already"`      // entries that an earlier import had written
 	Verbatim     uint64 `json:"verbatim"`     // sandboxes that kept their chain, and so their heads
-	Rechained    uint64 `json:"rechained"`    // sandboxes that got segments anew, from the first entry on that had none
+	Rechained    uint64 `json:"rechained"`    // sandboxes that got segments anew, from the first entry on that had none; not those that were there
 	Damaged      uint64 `json:"damaged"`      // of those, the ones whose own segments were broken where they came from
 	Skipped      uint64 `json:"skipped"`      // malformed entries that were left out, as SkipMalformed asks
 	Environments uint64 `json:"environments"` // that were not there yet

@@ -56,6 +56,7 @@ type arrival struct {
 	claimed  bool
 
 	verbatim bool // every segment so far was written as it was
+	written  bool // something that was not there
 	damaged  bool
 	pending  []store.Entry // that no segment followed yet
 	leaves   []byte
@@ -257,6 +258,7 @@ func (im *importer) add(ctx context.Context, id [16]byte, hash Hash) error {
 		}
 		a.all = true
 	}
+	a.written = true
 	if !im.write {
 		im.report.Written += count
 		return nil
@@ -312,10 +314,10 @@ func (im *importer) leave(ctx context.Context) error {
 	case a.previous == nil: // nothing of it is left
 	case a.verbatim:
 		im.report.Verbatim++
-	default:
+	case a.written:
 		im.report.Rechained++
 	}
-	if a.damaged {
+	if a.damaged && a.written {
 		im.report.Damaged++
 	}
 	im.meter.sandbox()
