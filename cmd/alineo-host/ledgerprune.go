@@ -151,6 +151,7 @@ func (a *app) prune(ctx context.Context, h *host.Host, f *pruneFlags) error {
 	}
 	f.opts.Found = func(list []ledger.Prunable) error {
 		bar.done()
+		bar.verb = "removing"
 		if err := a.printPrunable(list, f.opts.DryRun); err != nil {
 			return err
 		}

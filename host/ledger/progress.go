@@ -55,6 +55,28 @@ func (m *meter) sandbox() {
 	m.look()
 }
 
+// removing begins to count what goes.
+func (m *meter) removing(going []Prunable) {
+	if m == nil {
+		return
+	}
+	m.at = Progress{}
+	for i := range going {
+		m.at.Total += int64(going[i].Entries)
+	}
+	m.end()
+}
+
+// removed counts one sandbox.
+func (m *meter) removed(entries uint64) {
+	if m == nil {
+		return
+	}
+	m.at.Entries += int64(entries)
+	m.at.Done += int64(entries)
+	m.sandbox()
+}
+
 func (m *meter) look() {
 	if now := time.Now(); now.Sub(m.told) >= tellEvery {
 		m.told = now

@@ -32,7 +32,8 @@ type PruneOptions struct {
 	// resumed from it.
 	Spared func(p Prunable, descendant store.Key)
 	// Each is told of each sandbox that went.
-	Each     func(Prunable)
+	Each func(Prunable)
+	// Progress is told now and then: until Found how far the search is, and then the removal.
 	Progress func(Progress)
 }
 
@@ -85,6 +86,9 @@ func Prune(ctx context.Context, st store.Ledger, opts PruneOptions) (*PruneRepor
 			return fail(report, err)
 		}
 	}
+	if !opts.DryRun {
+		m.removing(going)
+	}
 	for _, p := range going {
 		if !opts.DryRun {
 			if err := ctx.Err(); err != nil {
@@ -94,6 +98,7 @@ func Prune(ctx context.Context, st store.Ledger, opts PruneOptions) (*PruneRepor
 			if err != nil {
 				return fail(report, err)
 			}
+			m.removed(p.Entries)
 			p.Entries = rows
 		}
 		report.Sandboxes++

@@ -96,6 +96,37 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// TestPruneProgress is told how far the removal is, as well as the search before it.
+func TestPruneProgress(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	for day := range 5 {
+		v.lived("a", fmt.Sprint(day), day, true)
+	}
+	two, looked := 2, false
+	var looking, removing []ledger.Progress
+	_, err := ledger.Prune(t.Context(), v.st, ledger.PruneOptions{
+		Keep:  &two,
+		Found: func([]ledger.Prunable) error { looked = true; return nil },
+		Progress: func(p ledger.Progress) {
+			if looked {
+				removing = append(removing, p)
+			} else {
+				looking = append(looking, p)
+			}
+		},
+	})
+	if err != nil || len(looking) == 0 || len(removing) < 2 {
+		t.Fatalf("told %v, then %v: %v", looking, removing, err)
+	}
+	if first := removing[0]; first != (ledger.Progress{Total: 6}) {
+		t.Errorf("the removal begins with %+v", first)
+	}
+	if last := removing[len(removing)-1]; last != (ledger.Progress{Sandboxes: 3, Entries: 6, Done: 6, Total: 6}) {
+		t.Errorf("the removal ends with %+v", last)
+	}
+}
+
 // resumed adds a sandbox that continues another one's history.
 func (v *vault) resumed(name, id, from string, day int) {
 	v.t.Helper()
