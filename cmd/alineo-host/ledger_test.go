@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -148,6 +149,34 @@ func TestBarLine(t *testing.T) {
 		if got := barLine("x", p); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// TestPipedExportEnds gives up an import whose standard input does not end.
+func TestPipedExportEnds(t *testing.T) {
+	t.Parallel()
+	from, to := io.Pipe()
+	t.Cleanup(func() { _ = to.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		file, err := spool(ctx, from)
+		if err == nil {
+			err = file.Close()
+		}
+		done <- err
+	}()
+	if _, err := io.WriteString(to, "half a line"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it is waited for")
 	}
 }
 

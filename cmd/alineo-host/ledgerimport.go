@@ -31,7 +31,7 @@ events between ours are they chained anew, which is said.`,
   gunzip < job.jsonl.gz | alineo-host ledger import -`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := openExport(args[0])
+			file, err := openExport(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func withBar(opts ledger.ImportOptions, bar *bar) ledger.ImportOptions {
 }
 
 // openExport opens a file that is read twice; standard input is kept in one that has no name.
-func openExport(name string) (*os.File, error) {
+func openExport(ctx context.Context, name string) (*os.File, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -70,18 +70,29 @@ func openExport(name string) (*os.File, error) {
 			return file, nil
 		}
 		defer file.Close() //nolint:errcheck // it was only read
-		return spool(file)
+		return spool(ctx, file)
 	}
-	return spool(os.Stdin)
+	return spool(ctx, os.Stdin)
 }
 
-func spool(r io.Reader) (*os.File, error) {
+// spool keeps what can be read once in a file. It gives up when ctx ends, whatever r does.
+func spool(ctx context.Context, r io.Reader) (*os.File, error) {
 	tmp, err := os.CreateTemp("", "alineo-host-import-*")
 	if err != nil {
 		return nil, fmt.Errorf("keeping standard input in a file: %w", err)
 	}
 	_ = os.Remove(tmp.Name()) // it stays open; where that can't be done it stays for the system to clean up
-	if _, err := io.Copy(tmp, r); err != nil {
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(tmp, r)
+		copied <- err
+	}()
+	select {
+	case err = <-copied:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("keeping standard input in %s: %w", os.TempDir(), err), tmp.Close())
 	}
 	return tmp, nil
