@@ -13,6 +13,7 @@ import (
 
 	"github.com/alineo-labs/alineo-host/host"
 	"github.com/alineo-labs/alineo-host/host/ledger"
+	"github.com/alineo-labs/alineo-host/host/store"
 )
 
 func newLedgerExport(a *app) *cobra.Command {
@@ -42,19 +43,31 @@ named, and the exit code is then 4. With --name or --sandbox there are no enviro
 	}
 	cmd.Flags().StringVar(&format, "format", "jsonl", "the only one so far")
 	cmd.Flags().StringVar(&opts.Name, "name", "", "only sandboxes of this `name`")
-	cmd.Flags().StringVar(&opts.SandboxID, "sandbox", "", "only the sandbox of this `id`")
+	cmd.Flags().StringVar(&opts.SandboxID, "sandbox", "", "only the sandbox of this `id`, or of one that begins so")
 	cmd.Flags().StringVarP(&file, "output", "o", "-", "the `file` to write; it is there when it is complete, or not at all")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the file")
 	return cmd
 }
 
 func (a *app) exportLedger(ctx context.Context, h *host.Host, opts ledger.ExportOptions, file string, force bool) error {
+	if opts.SandboxID != "" {
+		details, err := a.findSandbox(ctx, h.Store(), opts.SandboxID)
+		switch {
+		case err == nil:
+			opts.SandboxID = details.SandboxID
+		case !errors.Is(err, store.ErrNotFound): // others may have written to one that was never created
+			return err
+		}
+	}
 	bar := a.out.newBar("exporting")
 	opts.Progress = bar.tell()
 	var report *ledger.ExportReport
 	write := func(w io.Writer) (err error) {
 		report, err = ledger.Export(ctx, h.Store(), w, opts)
 		bar.done()
+		if err == nil && report.Sandboxes == 0 {
+			err = nothingOf(opts)
+		}
 		return err
 	}
 	var err error
@@ -90,6 +103,21 @@ func (a *app) exportLedger(ctx context.Context, h *host.Host, opts ledger.Export
 		return &exitError{code: exitDamaged, err: fmt.Errorf("the export is complete but for what can't be read: %w", errors.Join(errs...))}
 	}
 	return nil
+}
+
+// nothingOf says that what was asked for is not there: an export without it looks like a good one.
+func nothingOf(opts ledger.ExportOptions) error {
+	what := ""
+	if opts.SandboxID != "" {
+		what = fmt.Sprintf(" %q", opts.SandboxID)
+	}
+	if opts.Name != "" {
+		what += fmt.Sprintf(" of the name %q", opts.Name)
+	}
+	if what == "" {
+		return nil // an empty ledger
+	}
+	return fmt.Errorf("there is nothing to export: the ledger has no sandbox%s", what)
 }
 
 // writeWhole writes a file beside its place and moves it there when it is complete.
