@@ -156,20 +156,24 @@ func TestOperatorDrives(t *testing.T) {
 	must(t, err)
 
 	// It was taken over by a second one, whom a third has taken over since.
-	var exec *sandbox.Exec
 	var last *sandbox.Handle
+	var execs []*sandbox.Exec
 	for range 2 {
 		last, err = m.client.Connect(ctx, h.ID(), sandbox.ConnectOptions{})
 		must(t, err)
-		exec, err = last.Exec(ctx, `echo up; until [ -e /tmp/go ]; do sleep 0.05; done`, sandbox.ExecOptions{Background: true})
+		exec, err := last.Exec(ctx, `echo up; until [ -e /tmp/go ]; do sleep 0.05; done`, sandbox.ExecOptions{Background: true})
 		must(t, err)
 		readUntil(t, exec.Stdout(), "up\n")
+		execs = append(execs, exec)
 	}
 	_, err = operator.AddNetworkRules(ctx, allow("two.example.org"))
 	must(t, err)
 	must(t, last.WriteFile(ctx, "/tmp/go", nil, 0o600))
-	if result, err := exec.Wait(); err != nil || result.ExitCode != 0 {
+	if result, err := execs[1].Wait(); err != nil || result.ExitCode != 0 {
 		t.Errorf("the exec: %+v, %v", result, err)
+	}
+	if _, err := execs[0].Wait(); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("the exec of who was taken over: %v", err)
 	}
 
 	// The third has gone, and the second is one of the past.
