@@ -107,7 +107,7 @@ func (c *copier) in(ctx context.Context, sb *sandbox.Handle) error {
 		return err
 	}
 	if info.IsDir() {
-		return c.tree(func(opts sandbox.CopyOptions) error { return sb.CopyIn(ctx, c.from.path, to, opts) })
+		return c.tree(to, func(opts sandbox.CopyOptions) error { return sb.CopyIn(ctx, c.from.path, to, opts) })
 	}
 	file, err := os.Open(c.from.path)
 	if err != nil {
@@ -120,10 +120,13 @@ func (c *copier) in(ctx context.Context, sb *sandbox.Handle) error {
 func (c *copier) upload(ctx context.Context, sb *sandbox.Handle, src io.Reader, to string, perm os.FileMode) error {
 	p := c.a.newProgress(c.from.path)
 	defer p.clear()
-	return sb.Upload(ctx, to, io.TeeReader(src, p), perm)
+	if err := sb.Upload(ctx, to, io.TeeReader(src, p), perm); err != nil {
+		return err
+	}
+	return c.copied(to, 1, p.bytes)
 }
 
-func (c *copier) tree(do func(sandbox.CopyOptions) error) error {
+func (c *copier) tree(to string, do func(sandbox.CopyOptions) error) error {
 	p := c.a.newProgress("")
 	defer p.clear()
 	var last sandbox.CopyProgress
@@ -136,7 +139,12 @@ func (c *copier) tree(do func(sandbox.CopyOptions) error) error {
 	}
 	p.clear()
 	c.a.out.progressf("copied %s, %s", count(last.Files, "file"), bytesText(last.Bytes))
-	return nil
+	return c.copied(to, last.Files, last.Bytes)
+}
+
+// copied tells programs what was copied.
+func (c *copier) copied(to string, files int, bytes int64) error {
+	return c.a.out.changed(change{Type: "copied", Path: to, Files: files, Bytes: bytes})
 }
 
 // remoteTarget says which path in the sandbox the source becomes.
@@ -175,8 +183,13 @@ func isDir(ctx context.Context, sb *sandbox.Handle, name string) (bool, error) {
 	case err != nil:
 		return false, err
 	case info.Type == opensandbox.FileTypeSymlink:
-		_, err := sb.List(ctx, name+"/", 1)
-		return err == nil, nil // a link to a file can't be listed
+		_, info, err = follow(ctx, sb, name)
+		if errors.Is(err, opensandbox.ErrNotFound) {
+			return false, nil // it leads nowhere
+		}
+		if err != nil {
+			return false, err
+		}
 	}
 	return info.Type == opensandbox.FileTypeDirectory, nil
 }
@@ -203,9 +216,12 @@ func (c *copier) out(ctx context.Context, sb *sandbox.Handle) error {
 		return err
 	}
 	if tree {
-		return c.tree(func(opts sandbox.CopyOptions) error { return sb.CopyOut(ctx, c.from.path, to, opts) })
+		return c.tree(to, func(opts sandbox.CopyOptions) error { return sb.CopyOut(ctx, c.from.path, to, opts) })
 	}
-	return c.fileOut(ctx, sb, to, info.Perm())
+	if err := c.fileOut(ctx, sb, to, info.Perm()); err != nil {
+		return err
+	}
+	return c.copied(to, 1, info.Size)
 }
 
 func (c *copier) localTarget(tree bool) (string, error) {
@@ -284,13 +300,16 @@ func (c *copier) between(ctx context.Context, source, target *sandbox.Handle) er
 		return err
 	}
 	if !tree {
-		return source.Transfer(ctx, c.from.path, target, to)
+		if err := source.Transfer(ctx, c.from.path, target, to); err != nil {
+			return err
+		}
+		return c.copied(to, 1, 0)
 	}
 	between, err := os.MkdirTemp("", "alineo-host-cp-*")
 	if err != nil {
 		return fmt.Errorf("copying: %w", err)
 	}
-	err = c.tree(func(opts sandbox.CopyOptions) error {
+	err = c.tree(to, func(opts sandbox.CopyOptions) error {
 		if err := source.CopyOut(ctx, c.from.path, between, sandbox.CopyOptions{}); err != nil {
 			return err
 		}

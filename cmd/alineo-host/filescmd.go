@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ func newFilesLs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls ID [PATH]",
 		Short: "List a directory, / when none is named",
+		Long: `ls lists what is in a directory of a sandbox, by path, with permissions, owner, size in bytes and time
+of change; with --depth also what is in the directories below it. Of a file, or a link to one, it shows
+that. --json prints one file a line, as the server describes it: mode is octal in decimal digits.`,
 		Example: `  alineo-host files ls 6f1c2d3e /workspace
   alineo-host files ls --depth 3 --json 6f1c2d3e /workspace`,
 		ValidArgsFunction: a.completeID,
@@ -51,15 +55,23 @@ func newFilesLs(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if info.Type == opensandbox.FileTypeFile {
+				at, target := dir, info
+				if info.Type == opensandbox.FileTypeSymlink {
+					if at, target, err = follow(ctx, sb, dir); err != nil && !errors.Is(err, opensandbox.ErrNotFound) {
+						return err
+					}
+				}
+				if target.Type != opensandbox.FileTypeDirectory {
 					return a.printFiles([]opensandbox.FileInfo{info})
 				}
-				if info.Type == opensandbox.FileTypeSymlink {
-					dir += "/" // what it points to
-				}
-				found, err := sb.List(ctx, dir, depth)
+				found, err := sb.List(ctx, at, depth)
 				if err != nil {
 					return err
+				}
+				for i := range found {
+					if below, ok := strings.CutPrefix(found[i].Path, at); ok && at != dir { // as it was asked for
+						found[i].Path = path.Join(dir, below)
+					}
 				}
 				return a.printFiles(found)
 			})
@@ -67,6 +79,16 @@ func newFilesLs(a *app) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&depth, "depth", 1, "list this many levels of directories")
 	return cmd
+}
+
+// follow finds what a symbolic link leads to.
+func follow(ctx context.Context, sb *sandbox.Handle, link string) (string, opensandbox.FileInfo, error) {
+	to, err := sb.RealPath(ctx, link)
+	if err != nil {
+		return "", opensandbox.FileInfo{}, err
+	}
+	info, err := sb.Stat(ctx, to)
+	return to, info, err
 }
 
 func (a *app) printFiles(found []opensandbox.FileInfo) error {
@@ -105,6 +127,8 @@ func newFilesCat(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cat ID PATH…",
 		Short: "Print files as they are",
+		Long: `cat prints files of a sandbox, one after the other, byte for byte, however large they are. When one can't
+be read to its end, it exits with 1. See cp for copying them.`,
 		Example: `  alineo-host files cat 6f1c2d3e /etc/os-release
   alineo-host files cat 6f1c2d3e /workspace/a.bin >a.bin`,
 		ValidArgsFunction: a.completeID,
@@ -132,8 +156,9 @@ func newFilesWrite(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "write ID PATH",
 		Short: "Write standard input, or a text, to a file",
-		Long: `write makes a file of what it reads from standard input, or of --text. A file that is there is
-replaced.`,
+		Long: `write makes a file of what it reads from standard input, or of --text, with the directories above it. A
+file that is there is replaced, and keeps nothing of what it had. It is no change in one step: a reader
+may see the beginning of it, and so does one after a failure.`,
 		Example: `  echo hello | alineo-host files write 6f1c2d3e /workspace/hello.txt
   alineo-host files write --mode 755 6f1c2d3e /workspace/run.sh <run.sh
   alineo-host files write --text 'a line' 6f1c2d3e /workspace/a.txt`,
@@ -149,7 +174,10 @@ replaced.`,
 				src = strings.NewReader(text)
 			}
 			return a.look(cmd.Context(), args[0], func(ctx context.Context, sb *sandbox.Handle) error {
-				return sb.Upload(ctx, args[1], src, perm)
+				if err := sb.Upload(ctx, args[1], src, perm); err != nil {
+					return err
+				}
+				return a.out.changed(change{Type: "written", Path: args[1]})
 			})
 		},
 	}
@@ -176,6 +204,9 @@ func newFilesRm(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm ID PATH…",
 		Short: "Remove files, and with -r directories",
+		Long: `rm removes files of a sandbox, and with -r directories with all that is in them. A link is removed, not
+what it points to. What is missing is an error, unless --force is given; what comes before it is gone
+by then.`,
 		Example: `  alineo-host files rm 6f1c2d3e /workspace/a.txt
   alineo-host files rm -r 6f1c2d3e /workspace/build`,
 		ValidArgsFunction: a.completeID,
@@ -184,6 +215,9 @@ func newFilesRm(a *app) *cobra.Command {
 			return a.look(cmd.Context(), args[0], func(ctx context.Context, sb *sandbox.Handle) error {
 				for _, name := range args[1:] {
 					if err := remove(ctx, sb, name, recursive, force); err != nil {
+						return err
+					}
+					if err := a.out.changed(change{Type: "removed", Path: name}); err != nil {
 						return err
 					}
 				}
@@ -214,14 +248,19 @@ func remove(ctx context.Context, sb *sandbox.Handle, name string, recursive, for
 
 func newFilesMv(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "mv ID FROM TO",
-		Short:             "Give a file or directory another path, which must be free",
+		Use:   "mv ID FROM TO",
+		Short: "Give a file or directory another path, which must be free",
+		Long: `mv gives a file or directory of a sandbox another path. The directories above it are made; when
+something has that path, it is an error and nothing is changed.`,
 		Example:           "  alineo-host files mv 6f1c2d3e /workspace/a.txt /workspace/b.txt",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.ExactArgs(3)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.look(cmd.Context(), args[0], func(ctx context.Context, sb *sandbox.Handle) error {
-				return sb.Move(ctx, args[1], args[2])
+				if err := sb.Move(ctx, args[1], args[2]); err != nil {
+					return err
+				}
+				return a.out.changed(change{Type: "moved", Path: args[2]})
 			})
 		},
 	}
@@ -230,8 +269,10 @@ func newFilesMv(a *app) *cobra.Command {
 func newFilesMkdir(a *app) *cobra.Command {
 	var mode string
 	cmd := &cobra.Command{
-		Use:               "mkdir ID PATH…",
-		Short:             "Make directories and their parents",
+		Use:   "mkdir ID PATH…",
+		Short: "Make directories and their parents",
+		Long: `mkdir makes directories of a sandbox, with those above them. One that is there stays as it is, with the
+permissions that it has; --mode is for the last one of each path alone.`,
 		Example:           "  alineo-host files mkdir 6f1c2d3e /workspace/a/b\n  alineo-host files mkdir --mode 700 6f1c2d3e /workspace/private",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),
@@ -245,6 +286,9 @@ func newFilesMkdir(a *app) *cobra.Command {
 					if err := sb.MakeDir(ctx, name, perm); err != nil {
 						return err
 					}
+					if err := a.out.changed(change{Type: "made", Path: name}); err != nil {
+						return err
+					}
 				}
 				return nil
 			})
@@ -256,8 +300,11 @@ func newFilesMkdir(a *app) *cobra.Command {
 
 func newFilesFind(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "find ID PATH PATTERN",
-		Short:             "List the files below a directory whose name matches a pattern",
+		Use:   "find ID PATH PATTERN",
+		Short: "List the files below a directory whose name matches a pattern",
+		Long: `find looks through a directory of a sandbox and all that are below it, for files whose name, without what
+is above it, matches a pattern: * is any text, ? one character, [a-z] one of several, {a,b} one of both.
+Directories are not found. It prints what ls does.`,
 		Example:           "  alineo-host files find 6f1c2d3e /workspace '*.txt'",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.ExactArgs(3)),

@@ -53,6 +53,27 @@ func (o *output) data(v any) error {
 	return nil
 }
 
+// change is what --json prints of a change that has nothing else to show.
+type change struct {
+	Type      string  `json:"type"` // such as paused or removed
+	SandboxID string  `json:"sandboxId,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	Path      string  `json:"path,omitempty"`
+	Files     int     `json:"files,omitempty"`
+	Bytes     int64   `json:"bytes,omitempty"`
+	Events    *uint64 `json:"events,omitempty"`
+	// Recorded is left out where nothing ever is.
+	Recorded *bool `json:"recorded,omitempty"`
+}
+
+// changed tells programs of a change; people are told otherwise, or see no error.
+func (o *output) changed(c change) error {
+	if !o.json {
+		return nil
+	}
+	return o.data(c)
+}
+
 // printf prints what was asked for as text.
 func (o *output) printf(format string, args ...any) error {
 	if _, err := fmt.Fprintf(o.out, format, args...); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 )
@@ -79,6 +80,25 @@ func (h *Handle) Stat(ctx context.Context, path string) (info opensandbox.FileIn
 		return err
 	})
 	return info, err
+}
+
+// RealPath returns where a path leads: an absolute one without symbolic links. Servers describe a link, and
+// don't list what it leads to. The last part of a path may be missing.
+func (h *Handle) RealPath(ctx context.Context, path string) (found string, err error) {
+	err = h.withFiles("finding real path", func() error {
+		if path == "" {
+			return fmt.Errorf("%w: the path is empty", ErrInvalid)
+		}
+		lines, err := h.answer(ctx, fmt.Sprintf("if [ -d %[1]s ]; then cd -P -- %[1]s && pwd -P; else readlink -f -- %[1]s; fi", quote(path)))
+		if err == nil && (len(lines) != 1 || !strings.HasPrefix(lines[0], "/")) {
+			err = fmt.Errorf("%w: %q leads to no single path, but %q", ErrInvalid, path, lines)
+		}
+		if err == nil {
+			found = lines[0]
+		}
+		return err
+	})
+	return found, err
 }
 
 // Search returns the files below a directory whose base name matches a pattern, such as *.txt.

@@ -87,6 +87,29 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A path is followed to where it leads, which is not recorded.
+func TestRealPath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	must(t, h.WriteFile(t.Context(), "/tmp/a dir/it's", nil, 0))
+	r.run(h, `cd /tmp; ln -s "a dir" dir; ln -s "dir/it's" file; ln -s nowhere dangling; ln -s loop loop`)
+	for path, want := range map[string]string{
+		"/tmp/dir": "/tmp/a dir", "/tmp/dir/../file": "/tmp/a dir/it's", "/tmp/file": "/tmp/a dir/it's", "/tmp/a dir/": "/tmp/a dir",
+		"/tmp/dangling": "/tmp/nowhere", "/tmp/dir/new": "/tmp/a dir/new", "/": "/",
+	} {
+		if got, err := h.RealPath(t.Context(), path); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
+		}
+	}
+	for _, path := range []string{"", "/tmp/loop", "/no/such/path"} {
+		if got, err := h.RealPath(t.Context(), path); err == nil {
+			t.Errorf("%s: got %q", path, got)
+		}
+	}
+	r.wantEvents(h, "sandbox.created exec.started:1 exec.completed:1")
+}
+
 // plant writes a tree that has everything.
 func plant(t *testing.T, dir string) {
 	t.Helper()

@@ -169,26 +169,36 @@ func (h *Handle) copyFileOut(ctx context.Context, from, to string, perm fs.FileM
 
 // quiet runs a command that is not recorded.
 func (h *Handle) quiet(ctx context.Context, command string) error {
+	_, err := h.answer(ctx, command)
+	return err
+}
+
+// answer runs a command that is not recorded, and returns the lines that it prints.
+func (h *Handle) answer(ctx context.Context, command string) ([]string, error) {
 	stream, err := h.execd.Run(ctx, opensandbox.RunRequest{Command: command})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = stream.Close() }() // always nil
+	var lines []string
 	var said strings.Builder
 	for {
 		frame, err := stream.Next()
 		if errors.Is(err, io.EOF) && !errors.Is(err, ErrStreamLost) {
-			return nil
+			return lines, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		const most = 4 << 10
-		if frame.Type == opensandbox.TypeStderr && said.Len() < most {
+		const most, mostLines = 4 << 10, 100
+		switch {
+		case frame.Type == opensandbox.TypeStderr && said.Len() < most:
 			said.WriteString(frame.Text() + " ")
+		case frame.Type == opensandbox.TypeStdout && len(lines) < mostLines:
+			lines = append(lines, frame.Text())
 		}
 		if frame.Error != nil {
-			return fmt.Errorf("the sandbox can't do it: %s%s", said.String(), startMessage(frame.Error))
+			return nil, fmt.Errorf("the sandbox can't do it: %s%s", said.String(), startMessage(frame.Error))
 		}
 	}
 }
