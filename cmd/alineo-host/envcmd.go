@@ -134,8 +134,10 @@ func (a *app) setUp(ctx context.Context, sb *sandbox.Handle, copies [][2]string,
 
 func newEnvList(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the environments of the ledger, newest first",
+		Use:   "list",
+		Short: "List the environments of the ledger, newest first",
+		Long: `list shows the environments that were built, the image that each began with, when it was built last, and
+its snapshot on the server. "create --environment" makes a sandbox of one.`,
 		Example: "  alineo-host env list\n  alineo-host env list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -201,7 +203,7 @@ func (a *app) deleteEnvironment(ctx context.Context, h *host.Host, name string, 
 		return err
 	}
 	a.out.notef("deleted environment %s", name)
-	return nil
+	return a.out.changed(change{Type: "deleted", Name: name})
 }
 
 // deleteSnapshot deletes a snapshot from the server. One that is gone is a success.

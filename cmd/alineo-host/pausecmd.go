@@ -32,7 +32,7 @@ stays the sandbox's driver, so neither is recorded then.`,
 					return err
 				}
 				a.out.notef("paused %s", sb.ID())
-				return nil
+				return a.out.changed(change{Type: "paused", SandboxID: sb.ID(), Recorded: new(true)})
 			}, func(ctx context.Context, wire *opensandbox.Client, id string) error {
 				if err := wire.PauseSandbox(ctx, id); err != nil {
 					return err
@@ -41,7 +41,7 @@ stays the sandbox's driver, so neither is recorded then.`,
 					return err
 				}
 				a.out.notef("paused %s; what is run in it goes on with %s unpause %.8[1]s (not recorded, so as not to take it over)", id, a.self())
-				return nil
+				return a.out.changed(change{Type: "paused", SandboxID: id, Recorded: new(false)})
 			})
 		},
 	}
@@ -49,9 +49,10 @@ stays the sandbox's driver, so neither is recorded then.`,
 
 func newUnpause(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "unpause ID",
-		Short:             "Let a paused sandbox go on",
-		Long:              "unpause lets a paused sandbox go on where it was, waits until it answers and records it.",
+		Use:   "unpause ID",
+		Short: "Let a paused sandbox go on",
+		Long: `unpause lets a paused sandbox go on where it was, with its processes and their memory where the server
+keeps them, waits until it answers and records it. One that is not paused is an error.`,
 		Example:           "  alineo-host unpause 6f1c2d3e",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.ExactArgs(1)),
@@ -61,7 +62,7 @@ func newUnpause(a *app) *cobra.Command {
 					return err
 				}
 				a.out.notef("%s goes on", sb.ID())
-				return nil
+				return a.out.changed(change{Type: "unpaused", SandboxID: sb.ID(), Recorded: new(true)})
 			}, func(ctx context.Context, wire *opensandbox.Client, id string) error {
 				if err := wire.ResumeSandbox(ctx, id); err != nil {
 					return err
@@ -70,7 +71,7 @@ func newUnpause(a *app) *cobra.Command {
 					return err
 				}
 				a.out.notef("%s goes on, with what is run in it (not recorded, so as not to take it over)", id)
-				return nil
+				return a.out.changed(change{Type: "unpaused", SandboxID: id, Recorded: new(false)})
 			})
 		},
 	}

@@ -15,9 +15,12 @@ import (
 )
 
 func newSandboxes(a *app) *cobra.Command {
-	return group("sandboxes", "List, show or delete sandboxes",
+	cmd := group("sandboxes", "List, show or delete sandboxes",
 		"  alineo-host sandboxes list\n  alineo-host sandboxes show ID",
 		newSandboxesList(a), newSandboxesShow(a), newSandboxesDelete(a))
+	cmd.Long = `sandboxes works with what the ledger has of sandboxes, those that run and those that ended. top shows how
+busy the running ones are, and connect what the server says about one.`
+	return cmd
 }
 
 func newSandboxesList(a *app) *cobra.Command {
@@ -220,7 +223,7 @@ func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep b
 			return err
 		}
 		a.out.notef("stopped sandbox %s; its ledger stays", d.SandboxID)
-		return nil
+		return a.out.changed(change{Type: "stopped", SandboxID: d.SandboxID, Name: d.Name})
 	}
 	stopErr := boxes.Stop(ctx, key)
 	if stopErr != nil && d.Status != store.StatusCompleted {
@@ -231,5 +234,5 @@ func (a *app) deleteSandbox(ctx context.Context, h *host.Host, id string, keep b
 		return err
 	}
 	a.out.notef("deleted sandbox %s and %s", d.SandboxID, count(rows, "event"))
-	return nil
+	return a.out.changed(change{Type: "deleted", SandboxID: d.SandboxID, Name: d.Name, Events: &rows})
 }
