@@ -15,8 +15,12 @@ func newPolicy(a *app) *cobra.Command {
 	cmd := group("policy", "Show and change what a sandbox may reach in the network",
 		"  alineo-host policy get 6f1c2d3e\n  alineo-host policy allow 6f1c2d3e pypi.org '*.pythonhosted.org'",
 		newPolicyGet(a),
-		newPolicyAdd(a, "allow", opensandbox.ActionAllow, "Let a sandbox reach targets"),
-		newPolicyAdd(a, "deny", opensandbox.ActionDeny, "Keep a sandbox from targets"),
+		newPolicyAdd(a, "allow", opensandbox.ActionAllow, "Let a sandbox reach targets",
+			`allow puts a rule for each target before the others, so that it decides, and drops those that were for the same
+target. It prints what the rules are then. *.domain is for the names below a domain, not for itself.`),
+		newPolicyAdd(a, "deny", opensandbox.ActionDeny, "Keep a sandbox from targets",
+			`deny puts a rule for each target before the others, so that it decides, and drops those that were for the same
+target. It prints what the rules are then.`),
 		newPolicyRemove(a))
 	cmd.Long = `policy works with sandboxes that were made with a network policy (create --allow and --deny). A target
 is a host name, *.domain, an address or a CIDR. Changes hold at once, are recorded in the ledger,
@@ -27,8 +31,10 @@ sandbox goes on: that process is asked to make the change and to record it.`
 
 func newPolicyGet(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "get ID",
-		Short:             "Show what a sandbox may reach",
+		Use:   "get ID",
+		Short: "Show what a sandbox may reach",
+		Long: `get asks the sandbox's sidecar for its rules. The first one whose target matches decides; the last line is
+for everything else. Rules for addresses hold where the mode of enforcement has nft in it.`,
 		Example:           "  alineo-host policy get 6f1c2d3e\n  alineo-host policy get --json 6f1c2d3e",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.ExactArgs(1)),
@@ -69,10 +75,11 @@ func (a *app) printPolicy(status *opensandbox.PolicyStatus) error {
 	return a.out.table([]string{"ACTION", "TARGET"}, rows)
 }
 
-func newPolicyAdd(a *app, name, action, short string) *cobra.Command {
+func newPolicyAdd(a *app, name, action, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use:               name + " ID TARGET…",
 		Short:             short,
+		Long:              long,
 		Example:           fmt.Sprintf("  alineo-host policy %[1]s 6f1c2d3e example.com\n  alineo-host policy %[1]s 6f1c2d3e '*.example.com' 10.0.0.0/8", name),
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),
@@ -87,8 +94,10 @@ func newPolicyAdd(a *app, name, action, short string) *cobra.Command {
 
 func newPolicyRemove(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "remove ID TARGET…",
-		Short:             "Drop the rules for targets",
+		Use:   "remove ID TARGET…",
+		Short: "Drop the rules for targets",
+		Long: `remove drops the rules for each target, those that the sandbox was made with, too; what other rules or the
+default say then holds. Targets without a rule are no error. It prints what the rules are then.`,
 		Example:           "  alineo-host policy remove 6f1c2d3e example.com",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.MinimumNArgs(2)),

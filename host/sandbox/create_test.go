@@ -98,6 +98,10 @@ func TestCreateFailuresLeaveNothing(t *testing.T) {
 			pending(r)
 			r.wire.on("GET", "/v1/sandboxes/", says{200, `{"id":"x","status":{"state":"Failed","reason":"PROVISIONING_ERROR","message":"no disk"}}`})
 		}, sandbox.ErrNotReady},
+		{"it ends", func(r *rig, _ *sandbox.CreateOptions) {
+			pending(r)
+			r.wire.on("GET", "/v1/sandboxes/", says{200, `{"id":"x","status":{"state":"Terminated","reason":"SandboxExpired"}}`})
+		}, sandbox.ErrNotReady},
 		{"it never runs", func(r *rig, _ *sandbox.CreateOptions) {
 			pending(r)
 			r.wire.on("GET", "/v1/sandboxes/", says{200, `{"id":"x","status":{"state":"Allocated"}}`})
@@ -157,6 +161,27 @@ func TestCreateFailuresLeaveNothing(t *testing.T) {
 				t.Errorf("the ledger has %+v, %v", page.Sandboxes, err)
 			}
 		})
+	}
+}
+
+// One that is gone, or has ended, is not waited for until it answers.
+func TestCreateGivesUpWhatIsGone(t *testing.T) {
+	t.Parallel()
+	for words, answer := range map[string]action{
+		"it is gone": says{404, `{"code":"X","message":"no"}`},
+		"OOMKilled":  says{200, `{"id":"x","status":{"state":"Failed","reason":"OOMKilled"}}`},
+	} {
+		r := newRig(t, func(o *sandbox.Options) { o.ExecdTimeout = time.Hour })
+		r.wire.on("GET", "/ping", says{502, ""})
+		r.wire.do("GET", "/v1/sandboxes/", func(req *http.Request) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "/endpoints/") {
+				return pass(req)
+			}
+			return answer.RoundTrip(req)
+		})
+		if _, err := r.client.Create(t.Context(), sandbox.CreateOptions{}); !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), words) {
+			t.Errorf("got %v, want %q", err, words)
+		}
 	}
 }
 

@@ -236,6 +236,33 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// Code that takes too long is interrupted, and its interpreter goes on.
+func TestCodeTimeout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	bash, err := h.CreateCodeContext(t.Context(), "bash", "")
+	must(t, err)
+	run := func(code string, timeout time.Duration) *sandbox.Result {
+		t.Helper()
+		exec, err := h.ExecCode(t.Context(), code, sandbox.CodeOptions{Context: *bash, Timeout: timeout})
+		must(t, err)
+		result, err := exec.Wait()
+		must(t, err)
+		return result
+	}
+	run("x=kept", 0)
+	if got := run("echo up; sleep 1000; echo never", 200*time.Millisecond); !got.TimedOut || got.Canceled || strings.Contains(got.Stdout, "never") {
+		t.Errorf("got %+v", got)
+	}
+	if got := r.payloads(h, store.EventExecCompleted)[1]; field(t, got, "reason") != "timeout" {
+		t.Errorf("completed: %s", got)
+	}
+	if got := run("echo $x", 0); strings.TrimSpace(got.Stdout) != "kept" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // An exception of code is not its end, and no lost stream either.
 func TestCodeException(t *testing.T) {
 	t.Parallel()
@@ -310,6 +337,20 @@ func TestSession(t *testing.T) {
 	}
 	if got := r.payloads(h, store.EventExecStarted)[0]; field(t, got, "sessionId") != session.ID() {
 		t.Errorf("started: %s", got)
+	}
+	for _, cwd := range []string{"/etc", ""} { // it becomes the session's own
+		if got := run(session, "pwd", sandbox.SessionOptions{Cwd: cwd}); got.Stdout != "/etc\n" {
+			t.Errorf("in %q: got %+v", cwd, got)
+		}
+	}
+	strict, err := session.Exec(t.Context(), "exit 7", sandbox.SessionOptions{Strict: true})
+	must(t, err)
+	var failed *sandbox.CommandError
+	if _, err := strict.Wait(); !errors.As(err, &failed) || failed.ExitCode != 7 {
+		t.Errorf("got %v", err)
+	}
+	if got := run(session, "echo up; sleep 1000", sandbox.SessionOptions{Timeout: 300 * time.Millisecond}); !got.TimedOut || got.Stdout != "up\n" {
+		t.Errorf("got %+v", got)
 	}
 	r.checkpoint(h, "")
 	resumed := r.resume(h.ID(), sandbox.ResumeOptions{})
