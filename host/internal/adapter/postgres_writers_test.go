@@ -144,7 +144,7 @@ func TestPostgresManyProcesses(t *testing.T) {
 
 // BenchmarkPostgresProcesses lets one process, and then four, drive the same number of sandboxes on
 // one server, in turns. of-one is the time of one process divided by that of four; it fails when four
-// take twice as long.
+// are no faster, or, where chance has it because it was looked at once or twice, take twice as long.
 func BenchmarkPostgresProcesses(b *testing.B) {
 	server := pgtest.Server(b)
 	drive := func(processes int) time.Duration {
@@ -201,7 +201,7 @@ func BenchmarkPostgresProcesses(b *testing.B) {
 	ratio := median(ratios)
 	b.ReportMetric(ratio, "of-one")
 	b.ReportMetric(median(rates), "events/s")
-	if ratio < 0.5 {
+	if ratio < 0.5 || ratio < 1 && len(ratios) > 2 {
 		b.Errorf("four processes are %.2f times as fast as one", ratio)
 	}
 }
