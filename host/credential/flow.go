@@ -15,7 +15,11 @@ type Flow[T any] struct {
 	behind []byte
 	// done is how many bytes of what is held belong to a value that Redacted stands for already.
 	done int
-	all  []byte // behind and what is held, while it is looked at
+	// begun is how many bytes of some value came before all pieces, which Redacted stands for, and rests what
+	// the pieces may go on with, as long as that is not settled.
+	begun int
+	rests []rest
+	all   []byte // behind and what is held, while it is looked at
 }
 
 type heldPiece[T any] struct {
@@ -52,6 +56,33 @@ func (f *Flow[T]) Push(item T, text []byte, ready func(item T, text []byte, chan
 // it ends in them.
 func (f *Flow[T]) Precede(text []byte) { f.behind = append(f.behind, flat(text)...) }
 
+// Leave hands on what is held back, because more of the text comes in another flow, and not this again.
+// What may be the beginning of a value is taken for one; its length is what Rejoin wants.
+func (f *Flow[T]) Leave(ready func(item T, text []byte, changed bool)) (begun int) {
+	if len(f.held) == 0 {
+		return f.begun
+	}
+	found, open := f.look()
+	switch begun = len(f.all) - open; {
+	case f.begun > 0:
+		_, cut := goOn(f.rests, f.all[len(f.behind):])
+		begun = longest(cut) + len(f.all) - len(f.behind)
+		found = []span{{-1, len(f.all)}}
+	case begun > 0:
+		tail := span{max(open, len(f.behind)), len(f.all)}
+		for ; len(found) > 0 && found[len(found)-1].end > tail.start; found = found[:len(found)-1] {
+			tail.start = min(tail.start, found[len(found)-1].start)
+		}
+		found = append(found, tail)
+	}
+	f.begun = 0
+	f.release(found, len(f.all), ready)
+	return begun
+}
+
+// Rejoin goes on where Leave has ended, before the first piece.
+func (f *Flow[T]) Rejoin(begun int) { f.begun, f.rests = begun, nil }
+
 // Drop forgets what is held back, because it will come again in another flow. It returns the first of
 // its items, if there are any.
 func (f *Flow[T]) Drop() (first T, ok bool) {
@@ -70,6 +101,7 @@ func (f *Flow[T]) Flush(ready func(item T, text []byte, changed bool)) {
 		return
 	}
 	found, _ := f.look()
+	f.begun = 0
 	f.release(found, len(f.all), ready)
 }
 
@@ -82,6 +114,17 @@ func (f *Flow[T]) look() (found []span, open int) {
 	open = len(f.all)
 	if p := f.r.patterns(); p != nil {
 		found, open = p.scan(f.all)
+	}
+	if f.begun > 0 {
+		if f.rests == nil {
+			f.rests = f.r.patterns().rests(f.begun)
+		}
+		end, cut := goOn(f.rests, f.all[len(f.behind):])
+		if f.done = end; len(cut) > 0 {
+			open = min(open, len(f.behind))
+		} else {
+			f.begun = 0
+		}
 	}
 	if f.done > 0 {
 		// A value that was begun goes on here: its beginning has been written.

@@ -276,6 +276,117 @@ func TestFlowHoldsBack(t *testing.T) {
 	}
 }
 
+// TestFlowLeaves: text that comes in two flows, of which the second gets nothing twice, has no value, and no
+// part of one that was longer than what is not looked at.
+func TestFlowLeaves(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		values []string
+		flows  [][]string // of pieces
+		begun  []int      // at the end of each
+		out    string     // flows are separated
+	}{
+		{[]string{"abcdefgh"}, [][]string{{"x abcde"}, {"fgh y"}}, []int{5, 0}, "x [redacted]| y"},
+		{[]string{"abcdefgh"}, [][]string{{"x ", "a", "b", "c", "d"}, {"e", "f", "g", "h", "!"}}, []int{4, 0}, "x abc[redacted]|!"},
+		{[]string{"abcdefgh"}, [][]string{{"ab"}, {"cdefgh!"}}, []int{0, 0}, "ab|[redacted]!"},
+		{[]string{"abcdefgh"}, [][]string{{"ab"}, {"c"}, {"defgh!"}}, []int{0, 0, 0}, "ab|c|[redacted]!"},
+		{[]string{"abcdefgh"}, [][]string{{"abcd"}, {}, {"ef"}, {"g"}, {"h!"}}, []int{4, 4, 6, 7, 0}, "[redacted]||||!"},
+		{[]string{"abcdefgh"}, [][]string{{"abc\nd"}, {"e\r", "fgh\r"}}, []int{4, 0}, "[redacted]|\r"},
+		{[]string{"abcdefgh"}, [][]string{{"abcdef"}, {"ls\n"}, {"gh"}}, []int{6, 0, 0}, "[redacted]|ls\n|gh"},
+		{[]string{"abcdefgh"}, [][]string{{"abcdef"}, {"g"}}, []int{6, 7}, "[redacted]|"},
+		{[]string{"abcdefgh"}, [][]string{{"abcdefgh abcd"}, {"efgh"}}, []int{4, 0}, "[redacted] [redacted]|"},
+		{[]string{"abcdefgh"}, [][]string{{"abcde"}, {"fghabcd"}, {"efgh."}}, []int{5, 4, 0}, "[redacted]|[redacted]|."},
+		{[]string{"abcd", "abcdefgh"}, [][]string{{"abcd"}, {"efgh."}}, []int{4, 0}, "[redacted]|."},
+		{[]string{"abcd", "abcdefgh"}, [][]string{{"abcd"}, {"ef."}}, []int{4, 0}, "[redacted]|ef."},
+		{[]string{"abcdefgh", "abcdefgh-more"}, [][]string{{"abcde"}, {"fgh"}, {"-more."}}, []int{5, 8, 0}, "[redacted]||."},
+		{[]string{"abcdefgh", "abcdefgh-more"}, [][]string{{"abcde"}, {"fgh", "."}}, []int{5, 0}, "[redacted]|."},
+		{[]string{"abcdefgh", "ghijklmn"}, [][]string{{"abcde"}, {"fghij"}, {"klmn."}}, []int{5, 4, 0}, "[redacted]||."},
+		{[]string{"ababababX"}, [][]string{{"abababab"}, {"abX."}}, []int{8, 0}, "[redacted]|."},
+		{[]string{"abcdefgh", "fghij"}, [][]string{{"abcdefg"}, {"hij."}}, []int{7, 0}, "[redacted]|."},
+		{[]string{"abcdefgh", "efghijkl"}, [][]string{{"abcdef"}, {"ghij"}, {"kl."}}, []int{6, 6, 0}, "[redacted]||."},
+		{[]string{"abcdefgh"}, [][]string{{"nothing"}, {"else"}}, []int{0, 0}, "nothing|else"},
+	} {
+		r, out, before, begun := knowing(test.values...), []string(nil), "", 0
+		for i, flow := range test.flows {
+			f := credential.NewFlow[string](r)
+			f.Precede([]byte(before))
+			f.Rejoin(begun)
+			var text strings.Builder
+			take := func(_ string, piece []byte, _ bool) { text.Write(piece) }
+			for _, piece := range flow {
+				f.Push("", []byte(piece), take)
+			}
+			if begun = f.Leave(take); begun != test.begun[i] {
+				t.Errorf("%q: %d bytes of a value after flow %d, want %d", test.flows, begun, i, test.begun[i])
+			}
+			f.Flush(func(string, []byte, bool) { t.Errorf("%q: something is left", test.flows) })
+			out = append(out, text.String())
+			before += text.String()
+		}
+		if got := strings.Join(out, "|"); got != test.out {
+			t.Errorf("%q came as %q, want %q", test.flows, got, test.out)
+		}
+	}
+	f := credential.NewFlow[string](knowing())
+	f.Rejoin(5)
+	var text string
+	take := func(_ string, piece []byte, _ bool) { text += string(piece) }
+	f.Push("", []byte("no value is known any more"), take)
+	if text != "no value is known any more" {
+		t.Errorf("%q", text)
+	}
+	// What no more text follows is no value.
+	f = credential.NewFlow[string](knowing("abcdefgh"))
+	f.Rejoin(5)
+	text = ""
+	f.Push("", []byte("fg"), take)
+	f.Flush(take)
+	if text != "fg" {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestFlowLeavesAnywhere: nothing of a value that is long enough to be looked for is in what several flows
+// hand on, wherever one ends and the next goes on.
+func TestFlowLeavesAnywhere(t *testing.T) {
+	t.Parallel()
+	values := []string{"qwertzuiop", "ababababC", "uiop-and-more", canary}
+	r := knowing(values...)
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var text strings.Builder
+		for range 1 + rng.IntN(4) {
+			text.WriteString("  "[:rng.IntN(2)])
+			value := values[rng.IntN(len(values))]
+			at := rng.IntN(len(value))
+			text.WriteString(value[:at] + "\n\r"[:rng.IntN(3)] + value[at:])
+		}
+		var out strings.Builder
+		take := func(_ int, text []byte, _ bool) { out.Write(text) }
+		f := credential.NewFlow[int](r)
+		all := pieces(rng, text.String())
+		for i, piece := range all {
+			f.Push(i, []byte(piece), take)
+			if rng.IntN(3) > 0 {
+				continue
+			}
+			begun := f.Leave(take)
+			f = credential.NewFlow[int](r)
+			f.Precede([]byte(out.String()))
+			f.Rejoin(begun)
+		}
+		f.Flush(take)
+		flat := strings.NewReplacer("\n", "", "\r", "").Replace(out.String())
+		for _, value := range values {
+			for i := range len(value) - 3 {
+				if strings.Contains(flat, value[i:i+4]) {
+					t.Fatalf("seed %d: %q of %q came out of %q as %q", seed, value[i:i+4], value, all, out.String())
+				}
+			}
+		}
+	}
+}
+
 func TestRedactError(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("no route for secret-value")

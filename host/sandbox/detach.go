@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,8 @@ type detachedPayload struct {
 	PTY    string `json:"ptyId,omitempty"`
 	Offset int64  `json:"offset,omitempty"` // bytes of output that are recorded
 	Mark   string `json:"mark,omitempty"`   // see opensandbox.PTYRequest
+	// Begun is how many bytes of a value the input may end with, which are recorded as a value.
+	Begun int `json:"begun,omitempty"`
 }
 
 // Detached is an exec that was left running.
@@ -42,7 +45,8 @@ type Detached struct {
 	StartedAt  time.Time
 	DetachedAt time.Time // last
 
-	where detachedPayload
+	where   detachedPayload
+	sitting sitting // of a program on a terminal
 }
 
 // Detach leaves the command running in the sandbox and stops following it: Wait and the readers of output
@@ -137,12 +141,30 @@ func noteDetached(open map[int64]*Detached, e *store.Entry) {
 			return
 		}
 		var where detachedPayload
-		if json.Unmarshal(e.Payload, &where) != nil || where.CommandID == "" && where.PTY == "" || where.Offset < 0 || where.Known < 0 {
+		if json.Unmarshal(e.Payload, &where) != nil || where.CommandID == "" && where.PTY == "" || where.Offset < 0 || where.Known < 0 || where.Begun < 0 {
 			return
 		}
-		d.where, d.DetachedAt = where, time.UnixMilli(e.TS)
+		d.where, d.DetachedAt, d.sitting.begun = where, time.UnixMilli(e.TS), where.Begun
+	case store.EventExecOutput:
+		if d := open[e.StepIndex]; d != nil && d.Kind == ledger.KindInteractive {
+			d.noteTyped(e.Payload)
+		}
 	case store.EventExecCompleted:
 		delete(open, e.StepIndex)
+	}
+}
+
+// noteTyped takes what was typed from an event of output.
+func (d *Detached) noteTyped(payload []byte) {
+	if !bytes.Contains(payload, []byte(`"`+typeStdin+`"`)) {
+		return
+	}
+	var typed struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(payload, &typed) == nil && typed.Type == typeStdin {
+		d.sitting.typed(typed.Text)
 	}
 }
 
@@ -221,7 +243,7 @@ func (h *Handle) AttachTerminal(ctx context.Context, seq int64, opts TerminalOpt
 	}
 	opts.TakeOver = d.where.PTY
 	t := newTerminal(opts)
-	t.mark, t.since = d.where.Mark, d.where.Offset
+	t.mark, t.since, t.sitting = d.where.Mark, d.where.Offset, d.sitting
 	_, err = h.rejoin(ctx, d, ExecOptions{Strict: opts.Strict, Events: opts.Events, ResultBytes: opts.ResultBytes}, func(x *Exec) {
 		t.Exec, x.work.stream = x, t.run
 	})

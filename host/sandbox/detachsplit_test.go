@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 )
 
@@ -78,5 +79,75 @@ func TestDetachedTerminalSplitsValue(t *testing.T) {
 	hasNo(t, "the ledger", r.ledgerText(h), canary)
 	if text := r.ledgerText(h); strings.Count(text, `"text":"up `) != len(splits()) || strings.Count(text, `, after\r\n"`) != len(splits()) {
 		t.Errorf("what is around is not there, once each: %s", text)
+	}
+}
+
+// A value that is typed on a terminal in several sittings, each by another process, is in no ledger, nor is
+// its echo, and no part of it that is looked for. What is typed around it is.
+func TestTypedInSittings(t *testing.T) {
+	t.Parallel()
+	const most = 3 // bytes that are too few
+	for name, sittings := range map[string][]string{
+		"two bytes":        {"a " + canary[:2], canary[2:] + " b\n"},
+		"four":             {"a " + canary[:4], canary[4:] + " b\n"},
+		"sixteen":          {"a " + canary[:16], canary[16:] + " b\n"},
+		"all but one":      {"a " + canary[:len(canary)-1], canary[len(canary)-1:] + " b\n"},
+		"in three":         {"a " + canary[:6], canary[6:12], canary[12:] + " b\n"},
+		"with none":        {"a " + canary[:6], "", canary[6:] + " b\n"},
+		"twice":            {"a " + canary[:6], canary[6:] + canary[:8], canary[8:] + " b\n"},
+		"another after":    {"a " + canary[:6], "no! b\n"},
+		"whole ones":       {"a " + canary, canary + " b\n"},
+		"nothing of one":   {"a ", " b\n"},
+		"letter by letter": {"a " + canary[:9], "\x00" + canary[9:] + " b\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := knowing(t)
+			m := &machine{rig: r, dir: t.TempDir()}
+			other := m.process(t, map[string]string{})
+			other.Redactor().Add(credential.NewSecret(canary))
+			h := r.create(sandbox.CreateOptions{})
+			terminal := r.interactive(h, `echo up; read -r line; printf '%s\n' "${#line}"`, sandbox.TerminalOptions{})
+			readUntil(t, terminal.Stdout(), "up")
+			seq := terminal.Seq()
+			length := 0
+			for i, text := range sittings {
+				if i > 0 {
+					must(t, terminal.Detach(t.Context()))
+					var err error
+					h, err = []*sandbox.Client{r.client, other.Client}[i%2].Connect(t.Context(), h.ID(), sandbox.ConnectOptions{})
+					must(t, err)
+					terminal, err = h.AttachTerminal(t.Context(), seq, sandbox.TerminalOptions{})
+					must(t, err)
+				}
+				letters, each := strings.CutPrefix(text, "\x00")
+				length += len(letters)
+				if !each {
+					typeIn(t, terminal, letters)
+					continue
+				}
+				for _, letter := range letters {
+					typeIn(t, terminal, string(letter))
+				}
+			}
+			result, err := terminal.Wait()
+			if err != nil || !strings.Contains(result.Stdout, fmt.Sprintf("%d\r\n", length-1)) {
+				t.Errorf("the program got something else: %+v, %v", result, err)
+			}
+			typed, echoed := transcript(t, r, h)
+			if name == "another after" {
+				echoed = "" // it is no value
+			}
+			for i := range len(canary) - most {
+				if part := canary[i : i+most+1]; strings.Contains(typed, part) || strings.Contains(echoed, part) {
+					t.Errorf("recorded is %q, and of the echo %q, which has %q", typed, echoed, part)
+					break
+				}
+			}
+			if !strings.HasPrefix(typed, "a ") || !strings.HasSuffix(typed, " b\n") || name == "another after" && !strings.HasSuffix(typed, "no! b\n") {
+				t.Errorf("recorded is %q", typed)
+			}
+			must(t, h.Close(t.Context()))
+		})
 	}
 }

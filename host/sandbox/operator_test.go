@@ -23,7 +23,13 @@ import (
 type machine struct {
 	*rig
 	dir   string
-	other *sandbox.Client
+	other *process
+}
+
+// process is another client, with a ledger of its own.
+type process struct {
+	*sandbox.Client
+	*ledger.Writer
 }
 
 func newMachine(t *testing.T, env map[string]string, adjust ...func(*sandbox.Options)) *machine {
@@ -44,7 +50,7 @@ func (m *machine) finds(t *testing.T) func(*sandbox.Options) {
 
 // process is another client on the same ledger, that knows no more of the first one's secrets than a
 // process does.
-func (m *machine) process(t *testing.T, env map[string]string) *sandbox.Client {
+func (m *machine) process(t *testing.T, env map[string]string) *process {
 	t.Helper()
 	writer := ledger.NewWriter(m.store, ledger.WriterOptions{RetryFor: 50 * time.Millisecond})
 	t.Cleanup(func() { _ = writer.Close(context.Background()) }) // tests take sandboxes from it
@@ -54,7 +60,7 @@ func (m *machine) process(t *testing.T, env map[string]string) *sandbox.Client {
 	client, err := sandbox.New(opts)
 	must(t, err)
 	t.Cleanup(func() { _ = client.Close(context.Background()) })
-	return client
+	return &process{client, writer}
 }
 
 func (m *machine) operate(t *testing.T, h *sandbox.Handle) *sandbox.Operator {

@@ -34,6 +34,11 @@ type TerminalOptions struct {
 
 // Terminal is a program on a terminal in a sandbox. What it prints is Stdout, as it comes, with the
 // terminal's own line ends. What is written to it and what it prints is recorded, in order.
+//
+// The value of a credential is taken out of both, also one that is typed in several sittings, before and
+// after [Exec.Detach], if the processes of all of them know it. Then the bytes of it that were typed before
+// are recorded as a value even when others follow. A session that somebody else takes over with TakeOver
+// is another exec, where what was typed before is not known: the rest of a value is recorded there.
 type Terminal struct {
 	*Exec
 
@@ -48,6 +53,7 @@ type Terminal struct {
 	writing sync.Mutex // orders input
 	input   wholeRunes
 	typed   *credential.Flow[struct{}] // when there is something to redact
+	sitting sitting                    // the one before
 
 	mu   sync.Mutex
 	pty  *opensandbox.PTY // nil while there is none
@@ -170,8 +176,12 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	if err := pipe.close(); err != nil {
 		return ending{}, err
 	}
-	if err := t.flushTyped(context.WithoutCancel(ctx)); err != nil {
+	begun, err := t.flushTyped(context.WithoutCancel(ctx), left)
+	if err != nil {
 		return ending{}, err
+	}
+	if end.detached != nil {
+		end.detached.Begun = begun
 	}
 	return end, nil
 }

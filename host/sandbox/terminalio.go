@@ -78,26 +78,50 @@ func (t *Terminal) send(ctx context.Context, input []byte) error {
 func (t *Terminal) recordTyped(ctx context.Context, text string) error {
 	w := t.h.c.opts.Ledger
 	if !w.Redacts() || t.typed == nil && !w.Redactor().Active() {
+		t.sitting.typed(text)
 		return t.recordInput(ctx, text)
 	}
 	if t.typed == nil {
 		t.typed = credential.NewFlow[struct{}](w.Redactor())
+		t.typed.Precede(t.sitting.end)
+		t.typed.Rejoin(t.sitting.begun)
 	}
 	var clean []byte
 	t.typed.Push(struct{}{}, []byte(text), func(_ struct{}, text []byte, _ bool) { clean = append(clean, text...) })
 	return t.recordInput(ctx, string(clean))
 }
 
-// flushTyped records what is left of the input.
-func (t *Terminal) flushTyped(ctx context.Context) error {
+// flushTyped records what is left of the input. When more may be typed by who comes next, it returns how
+// much of a value that may begin with.
+func (t *Terminal) flushTyped(ctx context.Context, more bool) (begun int, err error) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	if t.typed == nil {
-		return nil
+		return t.sitting.begun, nil
 	}
 	var clean []byte
-	t.typed.Flush(func(_ struct{}, text []byte, _ bool) { clean = append(clean, text...) })
-	return t.recordInput(ctx, string(clean))
+	take := func(_ struct{}, text []byte, _ bool) { clean = append(clean, text...) }
+	if more {
+		begun = t.typed.Leave(take)
+	} else {
+		t.typed.Flush(take)
+	}
+	return begun, t.recordInput(ctx, string(clean))
+}
+
+// sitting is what a terminal was left with: the last that is recorded of what was typed, and how many
+// bytes of a value come behind that.
+type sitting struct {
+	end   []byte
+	begun int
+}
+
+// typed takes what is typed next and recorded.
+func (s *sitting) typed(text string) {
+	s.end, s.begun = append(s.end, text...), 0
+	if over := len(s.end) - remembered; over > 0 {
+		s.end = append(s.end[:0], s.end[over:]...)
+	}
 }
 
 func (t *Terminal) recordInput(ctx context.Context, text string) error {
