@@ -14,9 +14,6 @@ import (
 // A sandbox has one driver, who alone writes to its ledger: the handle that claimed it last. What others
 // want to change they ask it for, so that they need not become the driver in its place.
 
-// ErrDriverGone: who was asked does not drive the sandbox any more, and has recorded nothing.
-var ErrDriverGone = errors.New("the sandbox's driver has let go of it")
-
 // Change is what a driver is asked for: one of its fields is set.
 type Change struct {
 	AddRules    []opensandbox.NetworkRule

@@ -28,6 +28,8 @@ var (
 	ErrPaused = errors.New("the sandbox is paused; unpause it first")
 	// ErrLookOnly: the handle was connected with LookOnly, and this would be recorded.
 	ErrLookOnly = errors.New("the handle only looks, and can't record anything; connect without LookOnly")
+	// ErrDriverGone: who was asked for a change does not drive the sandbox any more, and has recorded nothing.
+	ErrDriverGone = errors.New("the sandbox's driver has let go of it")
 	// ErrDetached: the exec was left running; attach to it to go on.
 	ErrDetached = errors.New("detached: it goes on in the sandbox")
 	// ErrNoFork: the handle does not know the sandbox's resources, so none can be made like it. Connect

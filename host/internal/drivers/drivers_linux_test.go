@@ -22,7 +22,7 @@ func TestOthersAreTurnedAway(t *testing.T) {
 	here.Enter(key, 1, says("it"))
 	path := left(t, here)[0]
 	must(t, os.Chmod(path, 0o666)) // as it is before its mode is set
-	for dir := range 3 { // down to what is the test's own
+	for dir := range 3 {           // down to what is the test's own
 		up := filepath.Join(here.dir, strings.Repeat("../", dir))
 		must(t, os.Chmod(up, 0o711)) //nolint:gosec // else the directory alone would keep others away
 	}

@@ -288,7 +288,8 @@ func TestUnknownChange(t *testing.T) {
 	})
 	all, err := there.places()
 	must(t, err)
-	_, err = there.asker(all[0]).do(t.Context(), "POST", routeChange, []byte(`{"removeRules":["a"],"only":"tomorrow"}`))
+	_, err = there.asker(all[0]).do( //nolint:bodyclose // there is none with an error
+		t.Context(), "POST", routeChange, []byte(`{"removeRules":["a"],"only":"tomorrow"}`))
 	if !errors.Is(err, errOther) || !strings.Contains(err.Error(), `unknown field "only"`) {
 		t.Errorf("%v", err)
 	}
