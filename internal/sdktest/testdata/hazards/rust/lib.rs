@@ -40,10 +40,15 @@ fn hidden<T>(value: T) -> T {
     unsafe { std::ptr::read_volatile(&*value) }
 }
 
-#[allow(unconditional_recursion)]
+/// It may end, as far as the compiler knows, and needs its frame after the call: newer ones make a loop
+/// of what does neither.
 fn deep(above: &[u64; 128]) -> u64 {
     let frame = hidden([above[64] + 1; 128]);
-    deep(&frame) + frame[1]
+    if hidden(frame[0]) == 0 {
+        return 0;
+    }
+    let below = deep(&frame);
+    below + hidden(frame)[1]
 }
 
 fn hoard() -> u64 {
