@@ -146,6 +146,14 @@ func TestUnreadableRows(t *testing.T) {
 	}
 	to.load(export)
 	to.whole(nil)
+	// A copy has nobody to ask what was left out.
+	elsewhere := newVault(t)
+	if _, err := ledger.Copy(t.Context(), v.st, elsewhere.st, ledger.ImportOptions{}); err == nil || !strings.Contains(err.Error(), "beyond entry 5") {
+		t.Errorf("copying: %v", err)
+	}
+	if _, r := elsewhere.export(); r.Entries != 0 {
+		t.Errorf("%d entries were copied", r.Entries)
+	}
 	if _, err := ledger.CollectStats(t.Context(), v.st, nil); err != nil {
 		t.Error(err)
 	}

@@ -241,6 +241,29 @@ func TestDeleteWaitsForAppend(t *testing.T) {
 	}
 }
 
+// TestDeleteFencesWhoWroteNothing deletes what the reference wrote under a driver that has claimed it and
+// has not written yet: its head was empty before, and is empty after.
+func TestDeleteFencesWhoWroteNothing(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, at *place) {
+		at.must(t, at.foreign.Create, old)
+		l := at.open()
+		n, err := claim(t.Context(), l, "run", "old")
+		if err != nil || n.head.LastStep != 4 || len(n.head.Hash) != 0 {
+			t.Fatalf("%+v, %v", n.head, err)
+		}
+		if removed, err := l.DeleteSandbox(t.Context(), n.key); removed != 5 || err != nil {
+			t.Fatalf("%d removed, %v", removed, err)
+		}
+		if err := n.append(t.Context(), 1); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("an append after the deletion: %v", err)
+		}
+		if page, err := l.Read(t.Context(), n.key, store.ReadOptions{}); err != nil || len(page.Entries) != 0 {
+			t.Errorf("it lives again: %+v, %v", page.Entries, err)
+		}
+	})
+}
+
 // endless is a guest that never ends a deletion, and removes nothing.
 type endless struct{ adapter.Guest }
 

@@ -244,6 +244,35 @@ func TestUpgradeAtOnce(t *testing.T) {
 	})
 }
 
+// TestUpgradeGivesWay asks for older tables to be brought up to date while another program holds them. Who
+// waits for a table keeps others from writing to it, so it is not waited for long, and reading goes on.
+func TestUpgradeGivesWay(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t)
+	name, dsn := server.Database(t)
+	rt := newRuntime(t)
+	if _, err := openLedger(t, rt, dsn).ListEnvironments(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := server.Conn(t, name)
+	for _, statement := range []string{"UPDATE alineo_host_schema SET version = 1", "DROP INDEX alineo_host_steps", old, "BEGIN", old} {
+		if _, err := other.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	d, err := openLedger(t, rt, dsn).FindSandbox(t.Context(), "old")
+	if took := time.Since(began); err != nil || d.ExecCount != 1 || took > patient.Deadline/3 {
+		t.Errorf("%+v after %s, %v", d, took, err)
+	}
+	if _, err := other.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if stats, err := openLedger(t, rt, dsn).(store.Maintenance).Stats(t.Context()); err != nil || stats.SchemaVersion < 4 {
+		t.Errorf("afterwards: %+v, %v", stats, err)
+	}
+}
+
 // TestBareTables reads what the reference wrote where no table of ours can be made, and says so to who
 // wants to write.
 func TestBareTables(t *testing.T) {

@@ -97,6 +97,10 @@ func TestStatementTimeout(t *testing.T) {
 		if after := ask(t, db, "SELECT pg_backend_pid()").Value(0, 0).Int; after != before {
 			t.Errorf("%s: another server process", way)
 		}
+		// Nor may a host that hangs hold what it has locked.
+		if idle := ask(t, db, "SELECT current_setting('idle_in_transaction_session_timeout')").Value(0, 0).String(); idle != "1min" {
+			t.Errorf("%s: a transaction may be idle for %s", way, idle)
+		}
 	}
 }
 
