@@ -211,7 +211,7 @@ func (db *DB) connect(ctx context.Context) (*conn, *abi.Error) {
 	}
 	if err != nil {
 		db.report(err)
-		return nil, translateConnect(err)
+		return nil, translateConnect(err, db.config)
 	}
 	db.report(nil)
 	if !c.named {

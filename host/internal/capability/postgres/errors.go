@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,7 +93,7 @@ func translate(e *pgconn.PgError) *abi.Error {
 }
 
 // translateConnect says why no connection could be made.
-func translateConnect(err error) *abi.Error {
+func translateConnect(err error, cfg *pgconn.Config) *abi.Error {
 	switch {
 	case errors.Is(err, errSuperuser):
 		return newError(abi.CodeDenied, sentenceSuperuser)
@@ -105,27 +106,34 @@ func translateConnect(err error) *abi.Error {
 		}
 		return newError(abi.CodeUnavailable, sentenceConnect)
 	}
-	if sentence := insecure(err); sentence != "" {
+	if sentence := insecure(err, cfg); sentence != "" {
 		return newError(abi.CodeUnavailable, sentence)
 	}
 	sentence := sentenceConnect
-	if cause, ok := errors.AsType[*net.OpError](err); ok && cause.Op == "dial" && cause.Err != nil {
-		if cause.Timeout() {
-			sentence += " (no answer)"
-		} else if refused := cause.Unwrap(); refused != nil && strings.Contains(refused.Error(), "refused") {
-			sentence += " (connection refused)"
-		}
+	switch cause, ok := errors.AsType[*net.OpError](err); {
+	case silent(err):
+		sentence += " (no answer)"
+	case ok && cause.Op == "dial" && cause.Err != nil && strings.Contains(cause.Err.Error(), "refused"):
+		sentence += " (connection refused)"
 	}
 	return newError(abi.CodeUnavailable, sentence)
 }
 
+// silent tells whether the other side was waited for in vain.
+func silent(err error) bool { return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) }
+
 // insecure says why there is no TLS that is good enough, and nothing when that is not it.
-func insecure(err error) string {
+func insecure(err error, cfg *pgconn.Config) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return sentenceName
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return sentenceCA
+	}
+	// Where it would go without, something else failed then.
+	plain := cfg.TLSConfig == nil || slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
+	if plain || silent(err) {
+		return ""
 	}
 	switch text := err.Error(); {
 	case strings.Contains(text, "server refused TLS connection"):
