@@ -185,11 +185,19 @@ func (h *Host) spec(name string, cfg config.Plugin) (pluginSpec, error) {
 		Plugin: name, Databases: databases, Secrets: h.secrets(cfg.Grant), Web: web, Files: closers,
 		Logger: h.log.Named("guest").With("plugin", name),
 	})
+	limits := pluginLimits(cfg.Limits)
+	if cfg.Source == "" && cfg.Limits.Deadline == config.DefaultLimits().Deadline {
+		limits.FirstDeadline = firstUse
+	}
 	return pluginSpec{caps: caps, Spec: plugin.Spec{
 		Name: name, Wasm: wasm, SHA256: digest, Caps: caps, Config: options, HostVersion: version,
-		Limits: pluginLimits(cfg.Limits), Files: files,
+		Limits: limits, Files: files,
 	}}, nil
 }
+
+// firstUse is how long the first use of a bundled plugin may take, unless the configuration says how long a
+// call may: a ledger of the reference's is given its names and indexes then.
+const firstUse = 2 * time.Minute
 
 // database opens a database that a plugin is granted. Nothing is connected to before it is used.
 func (h *Host) database(grant config.SQL) (capability.Database, error) {

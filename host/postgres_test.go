@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -140,21 +139,5 @@ func TestPostgresGrant(t *testing.T) {
 	}
 	if err := onPostgres(t, boss, "allow_superuser = true").open(t).CheckLedger(t.Context()); err != nil {
 		t.Errorf("a superuser that is allowed: %v", err)
-	}
-}
-
-// A host is built on every start, whatever is the matter with its ledger: nothing is opened or made before
-// something is asked of it.
-func TestLedgerIsOpenedAtFirstUse(t *testing.T) {
-	t.Parallel()
-	lite := siteIn(t, t.TempDir())
-	for _, s := range []site{lite, onPostgres(t, "postgres://nobody@127.0.0.1:1/nothing")} {
-		h := s.open(t)
-		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-		if _, err := os.Lstat(s.ledger); !os.IsNotExist(err) {
-			t.Errorf("there is a ledger that nobody used: %v", err)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 type Limits struct {
 	MemoryBytes   int64         // linear memory of an instance, whole pages of 64 KiB of it
 	Deadline      time.Duration // of one call, from when it has an instance
+	FirstDeadline time.Duration // of calls before one has ended well, where that is longer: a store is brought up to date by it
 	StartDeadline time.Duration // of starting and configuring one instance
 	MaxRequest    int64         // bytes that the host hands to the guest at once
 	MaxResponse   int64         // bytes that the guest hands to the host at once
@@ -79,6 +80,14 @@ func (l Limits) orDefault() (Limits, error) {
 		}
 	}
 	return l, nil
+}
+
+// deadline is how long a call may take.
+func (p *Plugin) deadline() time.Duration {
+	if p.limits.FirstDeadline > p.limits.Deadline && !p.proven.Load() {
+		return p.limits.FirstDeadline
+	}
+	return p.limits.Deadline
 }
 
 // pages is the linear memory of an instance in pages.

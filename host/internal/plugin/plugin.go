@@ -41,6 +41,7 @@ type Plugin struct {
 	life    context.Context //nolint:containedctx // the plugin's own life: it ends when Close loses patience
 	abort   context.CancelFunc
 	aborted atomic.Bool
+	proven  atomic.Bool // a call of what the guest is for has ended well
 
 	calls, failures, crashes atomic.Uint64
 	fuel                     atomic.Uint64
@@ -137,7 +138,10 @@ func (p *Plugin) callOnce(ctx context.Context, op abi.Op, req abi.Message, call 
 		}
 		began = p.runtime.clock.now()
 	}
-	failure := inst.do(ctx, op, req, call, reply, began, p.limits.Deadline)
+	failure := inst.do(ctx, op, req, call, reply, began, p.deadline())
+	if failure == nil && op > abi.OpEcho && !p.proven.Load() {
+		p.proven.Store(true)
+	}
 	p.took.add(p.runtime.clock.now() - began)
 	p.finish(inst, trial, failure)
 	return failure
