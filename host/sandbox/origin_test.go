@@ -92,6 +92,39 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// Letting go waits for what runs, as long as it may, and leaves the sandbox there.
+func TestDetachWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = 1 })
+	for _, patient := range []bool{true, false} {
+		h := r.create(sandbox.CreateOptions{})
+		command := "echo up; sleep 0.3; echo done"
+		ctx, cancel := context.WithCancel(t.Context())
+		if !patient {
+			command = "echo up; sleep 1000"
+		}
+		exec, err := h.Exec(t.Context(), command, sandbox.ExecOptions{})
+		must(t, err)
+		readUntil(t, exec.Stdout(), "up\n")
+		if !patient {
+			cancel()
+		}
+		detached := h.Detach(ctx)
+		cancel()
+		result, err := exec.Wait()
+		if patient && (detached != nil || err != nil || result.Stdout != "up\ndone\n") {
+			t.Errorf("got %v, %+v, %v", detached, result, err)
+		}
+		if !patient && (!errors.Is(detached, context.Canceled) || !errors.Is(err, sandbox.ErrClosed) || result == nil || !result.Canceled) {
+			t.Errorf("got %v, %+v, %v", detached, result, err)
+		}
+		if gone(t, h.ID()) {
+			t.Error("the sandbox is gone")
+		}
+		must(t, wireClient(r.wire).DeleteSandbox(t.Context(), h.ID()))
+	}
+}
+
 // A fork would be without the credentials that somebody else has bound.
 func TestForkRefusesToLoseCredentials(t *testing.T) {
 	t.Parallel()
@@ -154,16 +187,29 @@ func TestConnectFails(t *testing.T) {
 func TestFork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	var tags []string
+	var hooked []string
 	parent := r.create(sandbox.CreateOptions{
 		Name: "job", RunID: "run", ResourceID: "res", TeamID: "team", Shell: "/bin/bash",
-		Hooks: &sandbox.Hooks{Checkpoint: func(_, _, tag string) { tags = append(tags, tag) }},
+		Hooks: &sandbox.Hooks{Checkpoint: func(id, snapshot, tag string) { hooked = append(hooked, id+" "+snapshot+" "+tag) }},
 	})
 	r.run(parent, "echo base > /tmp/state")
+	recorded := ""
+	r.wire.do(http.MethodPost, "=/v1/sandboxes", func(req *http.Request) (*http.Response, error) {
+		recorded = r.events(parent)
+		r.wire.heal()
+		resp, err := pass(req)
+		if err == nil {
+			err = r.wire.note(resp)
+		}
+		return resp, err
+	})
 	child := r.keep(parent.Fork(t.Context(), sandbox.ForkOptions{Tag: "here"}))
+	if !strings.HasSuffix(recorded, " sandbox.checkpoint_created") {
+		t.Errorf("when the child was asked for, the ledger had %s", recorded)
+	}
 	checkpoints, err := parent.Checkpoints(t.Context())
-	if err != nil || len(checkpoints) != 1 || checkpoints[0].Tag != "here" || len(tags) != 1 || tags[0] != "here" {
-		t.Fatalf("checkpoints %+v, %v, hooks %v", checkpoints, err, tags)
+	if err != nil || len(checkpoints) != 1 || checkpoints[0].Tag != "here" || len(hooked) != 1 || hooked[0] != parent.ID()+" "+checkpoints[0].SnapshotID+" here" {
+		t.Fatalf("checkpoints %+v, %v, hooks %q", checkpoints, err, hooked)
 	}
 	want := fmt.Sprintf(`{"sandboxId":%q,"forkedFrom":%q,"runId":"run","resourceId":"res","teamId":"team","parentSandboxId":%q,"credentialProxy":false,"resources":{"cpu":"2","memory":"256Mi"}}`,
 		child.ID(), checkpoints[0].SnapshotID, parent.ID())
@@ -237,6 +283,13 @@ func TestForkFails(t *testing.T) {
 				t.Errorf("%s is left, of %v", id, before)
 			}
 		}
+	}
+	for range 3 { // as many as there are places
+		r.wire.on(http.MethodPost, "/snapshots", says{http.StatusInternalServerError, "{}"})
+		if _, err := parent.Fork(t.Context(), sandbox.ForkOptions{}); err == nil {
+			t.Error("without a snapshot")
+		}
+		r.wire.heal()
 	}
 	forks, err := parent.ForkAll(t.Context(), 2, sandbox.ForkOptions{Tag: "both"})
 	if err != nil || len(forks) != 2 || forks[0].ID() == forks[1].ID() {
