@@ -35,7 +35,7 @@ func catalogue() []knownBehaviour {
 		{what: "a client that waits for the close is a second late with every command", tests: "TestStopsAtTerminalEvent"},
 		{what: "a stream without a terminal event is no exit code", tests: "TestCapturesCutAnywhere TestCodeCutAnywhere TestEvents"},
 		{what: "only line feeds end a line: U+0085 and U+2028 are text", tests: "TestEvents"},
-		{what: "lines of megabytes are one event", tests: "TestLineLimits TestEndlessLineIsBounded"},
+		{what: "lines of megabytes are one event", tests: "TestLineLimits TestLongLinesComeWhole TestEndlessLineIsBounded"},
 		{what: "clients with a fixed line buffer fail at 4 MiB", tests: "TestLineLimits"},
 		{what: "execution_time is left out when it is 0", tests: "TestCaptures TestCode"},
 		{what: "nothing is compressed, whatever is asked for", where: "the client asks for nothing compressed"},

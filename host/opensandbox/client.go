@@ -20,7 +20,7 @@ const (
 	DefaultLifecycleTimeout = 5 * time.Minute
 	DefaultFirstByteTimeout = 30 * time.Second
 	DefaultIdleTimeout      = 30 * time.Second
-	DefaultMaxLine          = 64 << 20
+	DefaultMaxLine          = 96 << 20 // a line of 64 MiB, of which a part takes more as JSON
 	DefaultAttempts         = 4
 	DefaultPatience         = 2 * time.Minute
 )
@@ -65,7 +65,7 @@ type Options struct {
 	FirstByteTimeout time.Duration
 	// IdleTimeout is how long a stream may be silent; servers ping every 3 s. Default 30 s.
 	IdleTimeout time.Duration
-	// MaxLine is the size in bytes of the longest event that is accepted. Default 64 MiB.
+	// MaxLine is the size in bytes of the longest event that is accepted. Default 96 MiB.
 	MaxLine int
 	// Attempts is how often a call that may be repeated is tried. Default 4.
 	Attempts int

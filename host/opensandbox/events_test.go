@@ -148,6 +148,20 @@ func TestLineLimits(t *testing.T) {
 	}
 }
 
+// A line of 64 MiB comes whole when nobody asks for another limit, also when a third of it takes two bytes as
+// JSON.
+func TestLongLinesComeWhole(t *testing.T) {
+	t.Parallel()
+	const size = 64 << 20
+	for _, text := range []string{strings.Repeat("x", size), strings.Repeat(`xx"`, size/3)} {
+		line := `{"type":"stdout","text":"` + strings.ReplaceAll(text, `"`, `\"`) + `"}` + "\n\n"
+		frame, err := opensandbox.NewEventReader(strings.NewReader(line), 0).Next()
+		if err != nil || frame.Text() != text {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 // endless never has a line feed.
 type endless struct{ served int }
 

@@ -167,6 +167,34 @@ func TestMuchOutput(t *testing.T) {
 	}
 }
 
+// A line of 64 MiB is one line: in the result, for its reader, and in the ledger.
+func TestLongLine(t *testing.T) {
+	size := 64 << 20
+	if underRace {
+		size /= 16
+	}
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{Resources: sandbox.Resources{Memory: "1Gi"}})
+	exec, err := h.Exec(t.Context(), fmt.Sprintf(`head -c %d /dev/zero | tr '\0' x; echo; echo end`, size), sandbox.ExecOptions{ResultBytes: 2 * size})
+	must(t, err)
+	read, err := io.Copy(io.Discard, exec.Stdout())
+	must(t, err)
+	result, err := exec.Wait()
+	must(t, err)
+	if want := size + len("\nend\n"); len(result.Stdout) != want || int(read) != want || result.Stdout[size:] != "\nend\n" || result.Truncated {
+		t.Errorf("%d bytes, %d of them read, want %d; truncated %v", len(result.Stdout), read, want, result.Truncated)
+	}
+	lines := 0
+	for _, e := range r.entries(h) {
+		if e.Event == store.EventExecOutput && len(e.Payload) > size {
+			lines++
+		}
+	}
+	if lines != 1 {
+		t.Errorf("the ledger has it in %d entries", lines)
+	}
+}
+
 // watchHeap samples the heap until stop is called; peak says by how much it grew.
 func watchHeap() (stop func(), peak func() uint64) {
 	var stats runtime.MemStats

@@ -12,7 +12,7 @@ import (
 const (
 	// maxText bounds the text of one event, as JSON: readers bound what they
 	// accept too. A longer line arrives in several events.
-	maxText = 60 << 20
+	maxText = 90 << 20
 	// keepText is how much of an unfinished line is kept in memory; what is
 	// more waits in a file.
 	keepText = 1 << 20
