@@ -61,6 +61,7 @@ type Host struct {
 	loading sync.Mutex // of plugins, which takes a while
 	opening sync.Mutex // of client and engine, which takes a while
 
+	hooks     *sandbox.Hooks
 	given     credential.Broker // the embedder's
 	brokering sync.Mutex        // of broker
 	broker    credential.Broker // nil until it is asked for
@@ -105,6 +106,9 @@ func WithBroker(broker credential.Broker) Option {
 func WithCredentialResolver(resolve credential.Resolver) Option {
 	return func(h *Host) { h.resolve = resolve }
 }
+
+// WithHooks has hooks called for every sandbox of the host, before those that it has of its own.
+func WithHooks(hooks *sandbox.Hooks) Option { return func(h *Host) { h.hooks = hooks } }
 
 // Open loads what cfg names. What it returns is ready; the caller must Close it.
 func Open(ctx context.Context, cfg *config.Config, opts ...Option) (*Host, error) {

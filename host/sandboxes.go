@@ -102,7 +102,7 @@ func (h *Host) newClient(wire *opensandbox.Client) (*sandbox.Client, *drivers.Dr
 	}
 	found := drivers.New(h.cfg.Engine.Data, h.log.Named("drivers"))
 	client, err := sandbox.New(sandbox.Options{
-		Broker: broker, Drivers: found,
+		Broker: broker, Hooks: h.hooks, Drivers: found,
 		Wire: wire, Store: h.store, Ledger: h.writer, Logger: h.log.Named("sandbox"), TracerProvider: h.tracers,
 		MaxConcurrency: h.cfg.Sandbox.MaxConcurrency, DigestKey: key,
 		Image: h.cfg.Sandbox.Image, Lifetime: time.Duration(h.cfg.Sandbox.Timeout),

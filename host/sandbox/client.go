@@ -49,6 +49,10 @@ type Options struct {
 	// become the driver themselves. See [Client.Operate].
 	Drivers Drivers
 
+	// Hooks are called for every sandbox of the client, also for one that has no hooks of its own, and before
+	// those.
+	Hooks *Hooks
+
 	// Broker binds credentials; nil: there are none.
 	Broker credential.Broker
 	// ResolveCredential is asked for the values of credentials that are to be bound again, when whoever

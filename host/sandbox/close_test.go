@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -235,6 +236,65 @@ func TestHooks(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	sandbox.ComposeHooks(nil, &sandbox.Hooks{SandboxClosed: func(string) { panic("quiet") }}).SandboxClosed("x")
+}
+
+// The client's hooks are called for all of its sandboxes, however they came to be, and before their own.
+func TestHooksOfTheClient(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var calls []string
+	note := func(who string) *sandbox.Hooks {
+		add := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			calls = append(calls, who+" "+what)
+		}
+		return &sandbox.Hooks{
+			SandboxCreated: func(string, string) { add("created") },
+			SandboxFailed:  func(string, error) { add("failed") },
+			SandboxClosed:  func(string) { add("closed") },
+			SandboxPaused:  func(string) { add("paused") },
+			SandboxResumed: func(string) { add("resumed") },
+			Checkpoint:     func(_, _, tag string) { add("checkpoint " + tag) },
+			ExecStart:      func(_ string, _ int64, command string) { add("start " + command) },
+			ExecComplete:   func(_ string, _ int64, result *sandbox.Result) { add("complete " + result.Stdout) },
+		}
+	}
+	told := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		all := strings.Join(calls, ", ")
+		calls = nil
+		return all
+	}
+	r := newRig(t, func(o *sandbox.Options) { o.Hooks = note("all") })
+	h := r.create(sandbox.CreateOptions{Hooks: note("own")})
+	r.run(h, "echo x")
+	r.checkpoint(h, "tag")
+	must(t, h.Pause(t.Context()))
+	must(t, h.Unpause(t.Context()))
+	fork := r.keep(h.Fork(t.Context(), sandbox.ForkOptions{Tag: "fork"}))
+	must(t, h.Close(t.Context()))
+	if got := told(); got != "all created, own created, all start echo x, own start echo x, all complete x\n, own complete x\n, all checkpoint tag, own checkpoint tag, "+
+		"all paused, own paused, all resumed, own resumed, all checkpoint fork, own checkpoint fork, all closed, own closed" {
+		t.Errorf("told %s", got)
+	}
+	r.run(fork, "echo y")
+	must(t, fork.Close(t.Context()))
+	resumed := r.resume(h.ID(), sandbox.ResumeOptions{Tag: "tag"})
+	must(t, resumed.Detach(t.Context()))
+	connected := r.keep(r.client.Connect(t.Context(), resumed.ID(), sandbox.ConnectOptions{}))
+	must(t, connected.Close(t.Context()))
+	if got := told(); got != "all start echo y, all complete y\n, all closed, all closed" {
+		t.Errorf("without hooks of their own: told %s", got)
+	}
+	r.wire.on(http.MethodPost, "=/v1/sandboxes", says{http.StatusConflict, "{}"})
+	if _, err := r.client.Create(t.Context(), sandbox.CreateOptions{Hooks: note("own")}); err == nil {
+		t.Error("it was made")
+	}
+	if got := told(); got != "all failed, own failed" {
+		t.Errorf("told %s", got)
+	}
 }
 
 // A hook of its own that panics breaks the exec, and not the process.

@@ -84,7 +84,7 @@ func (c *Client) adopt(ctx context.Context, id string, paused bool, opts Connect
 		}
 	}
 	l := &launch{
-		name: details.Name, shell: opts.Shell, hooks: opts.Hooks, resources: opts.Resources,
+		name: details.Name, shell: opts.Shell, hooks: c.opts.Hooks.and(opts.Hooks), resources: opts.Resources,
 		identity: identity{opts.RunID, opts.ResourceID, opts.TeamID}.or(identity{details.RunID, details.ResourceID, details.TeamID}),
 	}
 	var handle *Handle

@@ -121,6 +121,7 @@ func (c *Client) launch(ctx context.Context, l launch) (*Handle, error) {
 }
 
 func (c *Client) doLaunch(ctx context.Context, l launch) (*Handle, error) {
+	l.hooks = c.opts.Hooks.and(l.hooks)
 	done, err := c.begin()
 	if err == nil {
 		if err = c.mayRecord("what is to be recorded of it", []any{l.name, l.created("")}); err != nil {

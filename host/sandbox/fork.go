@@ -39,7 +39,7 @@ type ForkOptions struct {
 
 // Fork makes a checkpoint of the sandbox and a new sandbox of that, which has its files and none of
 // its processes. Both go on by themselves: the new one's execs are numbered from 1, its shell and
-// resources are the parent's, and it has no hooks. Its name is fork-, the parent's name and the
+// resources are the parent's, and it has no hooks but the client's. Its name is fork-, the parent's name and the
 // beginning of its id.
 //
 // It needs a place of its own under MaxConcurrency, and waits for one before anything is done; where

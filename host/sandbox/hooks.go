@@ -61,6 +61,39 @@ func ComposeHooks(report func(err error, index int, hook string), list ...*Hooks
 	}
 }
 
+// and returns hooks that call both, the other ones last. A panic breaks the operation, as theirs alone does.
+func (h *Hooks) and(other *Hooks) *Hooks {
+	switch {
+	case h == nil:
+		return other
+	case other == nil:
+		return h
+	}
+	return &Hooks{
+		SandboxCreated: func(id, name string) { h.created(id, name); other.created(id, name) },
+		SandboxFailed:  func(id string, err error) { h.failed(id, err); other.failed(id, err) },
+		SandboxClosed:  func(id string) { h.closed(id); other.closed(id) },
+		SandboxPaused:  func(id string) { h.paused(id); other.paused(id) },
+		SandboxResumed: func(id string) { h.unpaused(id); other.unpaused(id) },
+		Checkpoint: func(id, snapshot, name string) {
+			h.checkpoint(id, snapshot, name)
+			other.checkpoint(id, snapshot, name)
+		},
+		ExecStart: func(id string, seq int64, command string) {
+			h.execStart(id, seq, command)
+			other.execStart(id, seq, command)
+		},
+		ExecComplete: func(id string, seq int64, result *Result) {
+			h.execComplete(id, seq, result)
+			other.execComplete(id, seq, result)
+		},
+		CredentialInjected: func(id, name string, binding credential.Binding) {
+			h.credentialInjected(id, name, binding)
+			other.credentialInjected(id, name, binding)
+		},
+	}
+}
+
 // guard turns a hook's panic into an error.
 func guard(name string, call func()) (err error) {
 	defer func() {
