@@ -160,7 +160,7 @@ func ExampleHandle_Transfer() {
 	check(from.Transfer(ctx, "/tmp/data.bin", to, "")) // to the same path
 	data, err := to.ReadFile(ctx, "/tmp/data.bin")
 	check(err)
-	fmt.Println(data)
+	fmt.Printf("%v\n", data)
 	// Output: [0 1 255]
 }
 
