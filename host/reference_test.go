@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/alineo-labs/alineo-host/host"
@@ -110,6 +111,32 @@ func snapshotOf(t *testing.T, eng *engine.Engine) string {
 		t.Fatal(err)
 	}
 	return snapshot.ID
+}
+
+// Calls at the same time share one client, and with it one ledger and one engine.
+func TestSandboxesAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newSite(t).openEngine(t)
+	clients := make([]*sandbox.Client, 8)
+	var all sync.WaitGroup
+	for i := range clients {
+		all.Go(func() {
+			var err error
+			if clients[i], err = h.Sandboxes(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			for _, err := range clients[i].Sandboxes(t.Context(), store.ListOptions{}) { // which opens the ledger
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, client := range clients {
+		if client == nil || client != clients[0] {
+			t.Errorf("got %v", clients)
+		}
+	}
 }
 
 // step is one exec of a program that is resumed, and what comes of it.

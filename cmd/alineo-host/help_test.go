@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -44,6 +45,17 @@ func TestExamples(t *testing.T) {
 	const least = 100
 	if lines < least {
 		t.Errorf("only %d command lines were looked at", lines)
+	}
+}
+
+// Every exit code is explained.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	text := newExitCodes().Long
+	for _, code := range []int{0, exitFailed, exitUsage, exitNotLoaded, exitHost, exitTimeout, exitInterrupted, exitSignal, exitPipe, exitTerminated} {
+		if !strings.Contains(text, fmt.Sprintf("\n  %-7d", code)) {
+			t.Errorf("%d is not explained", code)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func handleBehaviours() []behaviour {
 func clientBehaviours() []behaviour {
 	return []behaviour{
 		{64, 64, "making a client does nothing yet", "TestNewChecksOptions", ""},
-		{65, 65, "calls at the same time open the ledger once", "host.TestProcessesStartTogether", ""},
+		{65, 65, "calls at the same time open the ledger once", "host.TestSandboxesAtOnce host.TestProcessesStartTogether", ""},
 		{66, 72, "sandboxes are listed, by name and otherwise, found and deleted", "TestSandboxes TestCreateRecords", ""},
 		{73, 74, "places are counted, and waited for in turn", "TestSlotsAreFair", ""},
 		{75, 75, "without a limit nobody waits", "TestFork", ""},

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
 	"github.com/alineo-labs/alineo-host/host/store"
@@ -50,6 +51,10 @@ func TestCreateRecords(t *testing.T) {
 	plain := r.create(sandbox.CreateOptions{Name: "mine"})
 	if plain.Name() != "mine" || len(plain.RunID()) != 36 {
 		t.Errorf("name %q, run %q", plain.Name(), plain.RunID())
+	}
+	want = `{"sandboxId":"` + plain.ID() + `","resources":{"cpu":"2","memory":"256Mi"},"runId":"` + plain.RunID() + `"}`
+	if got := r.payloads(plain, store.EventSandboxCreated)[0]; got != want { // what is not given is absent
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	details, err := r.client.FindSandbox(t.Context(), h.ID())
 	if err != nil || details.RunID != "run-1" || details.Status != store.StatusRunning || details.TeamID != "team" {
@@ -383,6 +388,16 @@ func TestNewChecksOptions(t *testing.T) {
 	if _, err := sandbox.New(sandbox.Options{}); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
+	// Nothing is asked of the server or the ledger yet: both would panic.
+	writer := ledger.NewWriter(store.Discard{}, ledger.WriterOptions{})
+	defer func() { must(t, writer.Close(t.Context())) }()
+	unasked := does(func(*http.Request) (*http.Response, error) { panic("the server was asked") })
+	client, err := sandbox.New(sandbox.Options{Wire: wireClient(unasked), Store: struct{ store.Ledger }{}, Ledger: writer})
+	must(t, err)
+	if env := client.Environment("tools", sandbox.EnvironmentOptions{}); env.Name() != "tools" {
+		t.Errorf("got %q", env.Name())
+	}
+	must(t, client.Close(t.Context()))
 	r := newRig(t, func(o *sandbox.Options) { o.Image = "" })
 	if _, err := r.client.Create(t.Context(), sandbox.CreateOptions{}); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("got %v", err)

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -158,6 +159,26 @@ func TestNetworkRules(t *testing.T) {
 	r.store.set(failOn(store.EventEgressRuleAdded, store.ErrInvalid))
 	if status, err := first.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: "late.example.com"}); !errors.Is(err, store.ErrInvalid) || status == nil {
 		t.Errorf("got %+v, %v", status, err)
+	}
+	// What holds is recorded although its caller has left meanwhile.
+	r.store.set(nil)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r.wire.do(http.MethodPatch, "/policy", func(req *http.Request) (*http.Response, error) {
+		resp, err := pass(req)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		leave()
+		return &http.Response{StatusCode: resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body)), Request: req}, err
+	})
+	if _, err := first.AddNetworkRules(ctx, opensandbox.NetworkRule{Action: "deny", Target: "left.example.com"}); err != nil {
+		t.Error(err)
+	}
+	r.wire.heal()
+	if got := r.payloads(first, store.EventEgressRuleAdded); !strings.Contains(got[len(got)-1], "left.example.com") {
+		t.Errorf("recorded %s", got)
 	}
 	for _, bad := range []*opensandbox.NetworkPolicy{{DefaultAction: "maybe"}, {Egress: []opensandbox.NetworkRule{{Action: "allow", Target: "*"}}}} {
 		posted := r.wire.count("POST", "/v1/sandboxes")
