@@ -142,12 +142,11 @@ whom the image's registry knows, with the password on standard input; it is not 
 				}
 				return a.leave(ctx, h, "created", bindingTo(ctx, specs, values, func(boxes *sandbox.Client, env map[string]string) (*sandbox.Handle, error) {
 					if environment != "" {
-						if err := a.knownEnvironment(ctx, h, environment); err != nil {
-							return nil, err
-						}
-						return boxes.Environment(environment, sandbox.EnvironmentOptions{}).Create(ctx, sandbox.SpawnOptions{
-							Name: f.name, Env: env, Lifetime: f.lifetime, RunID: f.runID, Volumes: f.volumes, NetworkPolicy: policy, CredentialProxy: proxy,
+						// What goes into one that is gone is not known here.
+						sb, err := boxes.Environment(environment, sandbox.EnvironmentOptions{}).Create(ctx, sandbox.SpawnOptions{
+							NoBuild: true, Name: f.name, Env: env, Lifetime: f.lifetime, RunID: f.runID, Volumes: f.volumes, NetworkPolicy: policy, CredentialProxy: proxy,
 						})
+						return sb, a.environmentHint(err, environment)
 					}
 					opts.Env = env
 					return boxes.Create(ctx, opts)
@@ -200,15 +199,6 @@ func (a *app) printSandbox(what string, sb *sandbox.Handle) error {
 	}
 	a.out.notef("%s %s; it goes on running (%s sandboxes delete --keep-ledger %.8s ends it)", what, sb.Name(), a.self(), sb.ID())
 	return a.out.printf("%s\n", sb.ID())
-}
-
-// knownEnvironment refuses an environment that was never built: what goes into it is not known here.
-func (a *app) knownEnvironment(ctx context.Context, h *host.Host, name string) error {
-	_, err := h.Store().GetEnvironment(ctx, name)
-	if err != nil {
-		return a.environmentHint(err, name)
-	}
-	return nil
 }
 
 // bindingTo binds credentials to the sandbox that create makes, before anybody gets it.

@@ -25,10 +25,14 @@ then made of it, each in the state in which the setup left it.`
 }
 
 func (a *app) environmentHint(err error, name string) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("environment %q: %w (%s env build makes it; %[3]s env list shows what there is)", name, store.ErrNotFound, a.self())
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	return err
+	reason := store.ErrNotFound
+	if of, ok := errors.AsType[*sandbox.Error](err); ok {
+		reason = of.Err // what it was asked for is said here
+	}
+	return fmt.Errorf("environment %q: %w (%s env build makes it; %[3]s env list shows what there is)", name, reason, a.self())
 }
 
 func newEnvBuild(a *app) *cobra.Command {

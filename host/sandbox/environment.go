@@ -36,6 +36,9 @@ type SpawnOptions struct {
 	TeamID     string
 	Shell      string // default the environment's
 	Hooks      *Hooks
+	// NoBuild is for who doesn't know how the environment is set up: one that was never built, or whose snapshot
+	// the server has lost, is store.ErrNotFound.
+	NoBuild bool
 
 	NetworkPolicy   *opensandbox.NetworkPolicy // as in CreateOptions
 	CredentialProxy bool
@@ -87,6 +90,13 @@ func (e *Environment) Create(ctx context.Context, opts SpawnOptions) (*Handle, e
 	record, ok, err := e.usable(ctx)
 	if err != nil {
 		return nil, fail(err)
+	}
+	if !ok && opts.NoBuild {
+		reason := "it was never built"
+		if record.SnapshotID != "" {
+			reason = "the server does not have its snapshot " + record.SnapshotID
+		}
+		return nil, fail(fmt.Errorf("%w: %s", store.ErrNotFound, reason))
 	}
 	if !ok {
 		record, err = e.c.builds.share(ctx, e.name, func(ctx context.Context) (store.Environment, error) {

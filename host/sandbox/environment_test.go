@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -78,7 +79,20 @@ func TestEnvironment(t *testing.T) {
 	lost := record
 	lost.SnapshotID = "no-such-snapshot"
 	must(t, r.store.SaveEnvironment(t.Context(), lost))
+	stranger := r.client.Environment("tools", sandbox.EnvironmentOptions{})
+	if _, err := stranger.Create(t.Context(), sandbox.SpawnOptions{NoBuild: true}); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "no-such-snapshot") {
+		t.Errorf("got %v", err)
+	}
+	if got, err := env.Info(t.Context()); err != nil || got != lost {
+		t.Errorf("got %+v, %v", got, err)
+	}
 	must(t, r.keep(env.Create(t.Context(), sandbox.SpawnOptions{})).Close(t.Context()))
+	if got := r.run(r.keep(stranger.Create(t.Context(), sandbox.SpawnOptions{NoBuild: true})), "cat /tmp/tool"); got.Stdout != "built\n" {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := r.client.Environment("other", sandbox.EnvironmentOptions{}).Create(t.Context(), sandbox.SpawnOptions{NoBuild: true}); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "never built") {
+		t.Errorf("got %v", err)
+	}
 	if _, err := env.Build(t.Context()); err != nil || builds.Load() != 3 {
 		t.Errorf("%d builds, %v", builds.Load(), err)
 	}
