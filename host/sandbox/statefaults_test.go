@@ -2,7 +2,11 @@ package sandbox_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
@@ -46,6 +50,35 @@ func TestCheckpointThatIsNotRecorded(t *testing.T) {
 		t.Errorf("the server has %v, want %s", got, id)
 	}
 	r.wantEvents(h, "sandbox.created sandbox.checkpoint_created")
+}
+
+// A snapshot that fails, or takes too long, is no checkpoint, and is not left on the server.
+func TestCheckpointThatIsNotReady(t *testing.T) {
+	t.Parallel()
+	for words, status := range map[string]string{
+		"no space left":       `{"state":"Failed","reason":"snapshot_runtime_failed","message":"no space left"}`,
+		"is not ready within": `{"state":"Creating"}`,
+	} {
+		r := newRig(t, func(o *sandbox.Options) { o.ReadyTimeout = 500 * time.Millisecond })
+		h := r.create(sandbox.CreateOptions{})
+		r.wire.do(http.MethodPost, "/snapshots", func(req *http.Request) (*http.Response, error) {
+			resp, err := pass(req)
+			if err != nil {
+				return nil, err
+			}
+			raw, err := io.ReadAll(resp.Body)
+			resp.Body = io.NopCloser(strings.NewReader(strings.Replace(string(raw), `"Ready"`, `"Creating"`, 1)))
+			return resp, err
+		})
+		r.wire.on(http.MethodGet, "/v1/snapshots/", says{http.StatusOK, `{"id":"x","status":` + status + `}`})
+		if id, err := h.Checkpoint(t.Context(), "bad"); id != "" || !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: got %q, %v", words, id, err)
+		}
+		eventually(t, "the snapshot's end", func() bool { return len(r.snapshots(h)) == 0 })
+		r.wantEvents(h, "sandbox.created")
+		r.wire.heal()
+		r.checkpoint(h, "good")
+	}
 }
 
 // What the server did and the ledger does not take is an error, and the handle knows what the sandbox is.
