@@ -57,7 +57,7 @@ func (r *runner) command(ctx context.Context, line string) error {
 func (r *runner) ended(result *sandbox.Result, line string) error {
 	if r.a.out.json {
 		if err := r.a.out.data(resultLine{
-			Type: "result", SandboxID: r.sb.ID(), Name: r.sb.Name(), ExitCode: result.ExitCode,
+			Type: "result", SandboxID: r.sb.ID(), Name: r.sb.Name(), Seq: result.Seq, ExitCode: result.ExitCode,
 			Signal: result.Signal, TimedOut: result.TimedOut, Replayed: result.Replayed,
 		}); err != nil {
 			return err
@@ -71,6 +71,7 @@ type resultLine struct {
 	Type      string `json:"type"`
 	SandboxID string `json:"sandboxId"`
 	Name      string `json:"name"`
+	Seq       int64  `json:"seq"`
 	ExitCode  int    `json:"exitCode"`
 	Signal    string `json:"signal,omitempty"`
 	TimedOut  bool   `json:"timedOut,omitempty"`

@@ -136,13 +136,13 @@ func (w *window) ends(t *testing.T, code int) {
 	}
 }
 
-// TestShell works in a sandbox on a terminal: its size, its keys, and its ends.
-func TestShell(t *testing.T) {
-	t.Parallel()
+// newPlace makes a folder with an engine of its own, and returns what runs a command line there.
+func newPlace(t *testing.T) (dir string, run func(args ...string) string) {
+	t.Helper()
 	if !sandboxes(t) {
 		t.Skip("this machine can run no sandbox")
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	data, err := engineData()
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestShell(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "alineo.toml"), fmt.Appendf(nil, "[engine]\ndata = %q\n", data), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) string {
+	return dir, func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "alineo-host", args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir)
@@ -161,6 +161,31 @@ func TestShell(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
+}
+
+// TestTop shows what runs, again and again, on a screen of its own, until Ctrl-C.
+func TestTop(t *testing.T) {
+	t.Parallel()
+	dir, run := newPlace(t)
+	id := run("create", "--name", "busy")
+	w := openWindow(t, dir, 60, 6, "top", "--interval", "500ms")
+	w.await(t, "\x1b[?1049h")
+	w.await(t, "1 sandbox (Ctrl-C ends)")
+	w.await(t, id[:8]+"  busy")
+	w.await(t, "1 sandbox (Ctrl-C ends)") // again
+	run("pause", id)
+	w.await(t, "Paused")
+	run("sandboxes", "delete", id)
+	w.await(t, "0 sandboxes (Ctrl-C ends)")
+	w.typeKeys(t, "\x03")
+	w.await(t, "\x1b[?1049l")
+	w.ends(t, 0)
+}
+
+// TestShell works in a sandbox on a terminal: its size, its keys, and its ends.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	dir, run := newPlace(t)
 	id := run("create")
 
 	w := openWindow(t, dir, 100, 30, "shell", id[:8])
