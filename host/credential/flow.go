@@ -158,6 +158,9 @@ func (f *Flow[T]) release(found []span, open int, ready func(item T, text []byte
 		ready(piece.item, text, !bytes.Equal(text, piece.text))
 		at = end
 	}
+	if n == 0 {
+		return // what is behind may have the beginning of a value that ends in what is held
+	}
 	rest := copy(f.held, f.held[n:])
 	clear(f.held[rest:])
 	f.held = f.held[:rest]

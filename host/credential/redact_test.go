@@ -276,6 +276,22 @@ func TestFlowHoldsBack(t *testing.T) {
 	}
 }
 
+// TestFlowPrecedes: what a value began with before the first piece is not forgotten while the piece is held
+// back for another one.
+func TestFlowPrecedes(t *testing.T) {
+	t.Parallel()
+	f := credential.NewFlow[int](knowing("abcdefgh"))
+	f.Precede([]byte("x abcde"))
+	var out string
+	take := func(_ int, text []byte, _ bool) { out += string(text) }
+	for i, piece := range []string{"fgh abcde", "fgh", "."} {
+		f.Push(i, []byte(piece), take)
+	}
+	if out != "[redacted] [redacted]." {
+		t.Errorf("%q", out)
+	}
+}
+
 // TestFlowLeaves: text that comes in two flows, of which the second gets nothing twice, has no value, and no
 // part of one that was longer than what is not looked at.
 func TestFlowLeaves(t *testing.T) {
@@ -365,15 +381,22 @@ func TestFlowLeavesAnywhere(t *testing.T) {
 		take := func(_ int, text []byte, _ bool) { out.Write(text) }
 		f := credential.NewFlow[int](r)
 		all := pieces(rng, text.String())
-		for i, piece := range all {
-			f.Push(i, []byte(piece), take)
-			if rng.IntN(3) > 0 {
-				continue
+		for i := 0; i < len(all); i++ {
+			f.Push(i, []byte(all[i]), take)
+			switch before := f; {
+			case rng.IntN(3) > 0:
+			case seed%2 == 0: // nothing comes again
+				f = credential.NewFlow[int](r)
+				begun := before.Leave(take)
+				f.Precede([]byte(out.String()))
+				f.Rejoin(begun)
+			default: // what was held back does
+				if first, ok := before.Drop(); ok {
+					i = first - 1
+				}
+				f = credential.NewFlow[int](r)
+				f.Precede([]byte(strings.Join(all[:i+1], "")))
 			}
-			begun := f.Leave(take)
-			f = credential.NewFlow[int](r)
-			f.Precede([]byte(out.String()))
-			f.Rejoin(begun)
 		}
 		f.Flush(take)
 		flat := strings.NewReplacer("\n", "", "\r", "").Replace(out.String())
