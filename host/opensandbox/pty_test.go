@@ -239,6 +239,61 @@ func TestPTYInput(t *testing.T) {
 	}
 }
 
+// What was written has been taken when Settle returns, however slowly that goes.
+func TestPTYSettles(t *testing.T) {
+	t.Parallel()
+	var taken atomic.Int32
+	server := &ptyExecd{status: running, play: func(ctx context.Context, conn *websocket.Conn) {
+		for {
+			_, frame, err := conn.Read(ctx)
+			switch {
+			case err != nil:
+				return
+			case string(frame) == `{"type":"ping"}`:
+				say(ctx, conn, "{\"type\":\"pong\"}\n")
+			default:
+				time.Sleep(20 * time.Millisecond) // that is slow
+				taken.Add(1)
+			}
+		}
+	}}
+	pty, err := server.serve(t, opensandbox.Options{}).AttachPTY(t.Context(), "p1", opensandbox.PTYAttach{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := make(chan error, 1)
+	go func() { watched <- drop(watch(pty)) }()
+	for round := range int32(3) {
+		for range 5 {
+			if _, err := pty.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := pty.Settle(t.Context()); err != nil || taken.Load() != 5*(round+1) {
+			t.Errorf("%d were taken, %v", taken.Load(), err)
+		}
+	}
+	_ = pty.Close()
+	<-watched
+	if err := pty.Settle(t.Context()); !errors.Is(err, opensandbox.ErrStreamLost) {
+		t.Errorf("after the end: %v", err)
+	}
+
+	server.play = deaf
+	pty, err = server.serve(t, opensandbox.Options{}).AttachPTY(t.Context(), "p1", opensandbox.PTYAttach{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { watched <- drop(watch(pty)) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := pty.Settle(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("nobody answers: %v", err)
+	}
+	_ = pty.Close()
+	<-watched
+}
+
 // deaf takes everything and answers nothing.
 func deaf(ctx context.Context, conn *websocket.Conn) {
 	for {

@@ -42,8 +42,13 @@ type PTY struct {
 	beat  *time.Ticker
 	wg    sync.WaitGroup
 
+	pinging sync.Mutex // orders pings
+
 	mu     sync.Mutex
 	offset int64
+	pings  int           // that were sent
+	pongs  int           // that were answered, in order
+	pong   chan struct{} // closed when another one is
 
 	buf bytes.Buffer
 	err error // what Next returns from now on
@@ -82,7 +87,7 @@ func (e *Execd) AttachPTY(ctx context.Context, id string, how PTYAttach) (*PTY, 
 	}
 	const replay, most = 1 << 20, 4
 	conn.SetReadLimit(most * replay)
-	p := &PTY{execd: e, call: call, id: id, conn: conn, offset: how.Since}
+	p := &PTY{execd: e, call: call, id: id, conn: conn, offset: how.Since, pong: make(chan struct{})}
 	p.ctx, p.end = context.WithCancelCause(ctx)
 	p.idle = newWatchdog(e.c.opts.IdleTimeout, p.end, "no sign of life").unless(func() bool { return e.c.standsStill(p.ctx, e.sandboxID) })
 	p.keepAlive()
@@ -99,12 +104,55 @@ func (p *PTY) keepAlive() {
 			case <-p.ctx.Done():
 				return
 			case <-p.beat.C:
-				if p.send(websocket.MessageText, []byte(`{"type":"ping"}`)) != nil {
+				if _, err := p.ping(); err != nil {
 					return // whoever reads learns why
 				}
 			}
 		}
 	})
+}
+
+// ping asks for a sign of life, and returns which one it is.
+func (p *PTY) ping() (int, error) {
+	p.pinging.Lock()
+	defer p.pinging.Unlock()
+	if err := p.send(websocket.MessageText, []byte(`{"type":"ping"}`)); err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pings++
+	return p.pings, nil
+}
+
+// Settle waits until the server has taken what was written: it reads one frame after the other, and
+// disconnecting may overtake those that are on their way. Somebody must wait for Next meanwhile.
+func (p *PTY) Settle(ctx context.Context) error {
+	last, err := p.ping()
+	for err == nil {
+		p.mu.Lock()
+		settled, another := p.pongs >= last, p.pong
+		p.mu.Unlock()
+		if settled {
+			return nil
+		}
+		select {
+		case <-another:
+		case <-p.ctx.Done():
+			err = context.Cause(p.ctx)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	return fmt.Errorf("settle pty %q: %w", p.id, err)
+}
+
+func (p *PTY) answered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pongs++
+	close(p.pong)
+	p.pong = make(chan struct{})
 }
 
 // Offset returns how much of the session's output has been seen, as the Since of another connection.
@@ -153,6 +201,9 @@ func (p *PTY) read() (PTYEvent, bool, error) {
 	event, ok, err := parse(p.buf.Bytes())
 	if err != nil {
 		return PTYEvent{}, false, p.call.in(err)
+	}
+	if event.Kind == ptyPong {
+		p.answered()
 	}
 	if event.Problem != nil {
 		event.Problem.Op, event.Problem.Subject = "use pty", p.id

@@ -26,6 +26,9 @@ const (
 	PTYExit
 	// PTYProblem: the server could not do what was asked; Problem says why. The session goes on.
 	PTYProblem
+
+	// ptyPong answers a ping, and is no event.
+	ptyPong
 )
 
 // PTYEvent is one event of a terminal. Data is valid until the next call of Next: copy what is kept.
@@ -98,6 +101,8 @@ func parsePTYText(frame []byte) (PTYEvent, bool, error) {
 			return PTYEvent{}, false, fmt.Errorf("%w: the server sent an end without an exit code: %q", ErrStreamLost, excerpt(frame))
 		}
 		return PTYEvent{Kind: PTYExit, ExitCode: code}, true, nil
+	case "pong":
+		return PTYEvent{Kind: ptyPong}, false, nil
 	case "error":
 		problem := &Error{Status: 200, Code: clip(text(fields.Code)), Message: clip(text(fields.Error))}
 		if problem.Message == "" {
@@ -108,7 +113,7 @@ func parsePTYText(frame []byte) (PTYEvent, bool, error) {
 		}
 		return PTYEvent{Kind: PTYProblem, Problem: problem}, true, nil
 	}
-	return PTYEvent{}, false, nil // pong, and what later servers may have
+	return PTYEvent{}, false, nil // what later servers may have
 }
 
 // encodeStdin cuts input into frames and hands each to send.

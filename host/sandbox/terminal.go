@@ -54,6 +54,8 @@ type Terminal struct {
 	input   wholeRunes
 	typed   *credential.Flow[struct{}] // when there is something to redact
 	sitting sitting                    // the one before
+	// unsettled: something was typed, of which nobody knows whether it has arrived.
+	unsettled bool
 
 	mu   sync.Mutex
 	pty  *opensandbox.PTY // nil while there is none
@@ -149,6 +151,7 @@ func (t *Terminal) run(ctx context.Context, x *Exec) (ending, error) {
 	}()
 	defer context.AfterFunc(ctx, func() {
 		if detaching(ctx) {
+			t.settle(connected)
 			disconnect(errDetaching)
 			return
 		}

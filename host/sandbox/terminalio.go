@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/alineo-labs/alineo-host/host/credential"
@@ -69,8 +70,27 @@ func (t *Terminal) send(ctx context.Context, input []byte) error {
 	if pty == nil {
 		return errTerminalEnded
 	}
+	t.unsettled = true
 	_, err := pty.Write([]byte(text))
 	return err
+}
+
+// settleWithin bounds waiting for the sandbox to take what was typed.
+const settleWithin = 2 * time.Second
+
+// settle lets what was typed arrive before the connection ends.
+func (t *Terminal) settle(ctx context.Context) {
+	t.writing.Lock()
+	pty, typed := t.connection(), t.unsettled
+	t.writing.Unlock()
+	if pty == nil || !typed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	if err := pty.Settle(ctx); err != nil {
+		t.h.log.Debug("what was typed last may not have arrived", "seq", t.seq, "err", err)
+	}
 }
 
 // recordTyped records input. What may be the beginning of a credential's value is recorded when it is
