@@ -246,7 +246,7 @@ func TestExecCancelKills(t *testing.T) {
 	r := newRig(t)
 	h := r.create(sandbox.CreateOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
-	exec, err := h.Exec(ctx, "trap 'echo told' TERM; echo start; while :; do sleep 0.05; done", sandbox.ExecOptions{})
+	exec, err := h.Exec(ctx, "exec 2>/dev/null; trap 'echo told' TERM; echo start; while :; do sleep 0.05; done", sandbox.ExecOptions{})
 	must(t, err)
 	readUntil(t, exec.Stdout(), "start\n")
 	cancel()
