@@ -77,7 +77,7 @@ func clientBehaviours() []behaviour {
 		{64, 64, "making a client does nothing yet", "TestNewChecksOptions", ""},
 		{65, 65, "calls at the same time open the ledger once", "host.TestSandboxesAtOnce host.TestProcessesStartTogether", ""},
 		{66, 72, "sandboxes are listed, by name and otherwise, found and deleted", "TestSandboxes TestCreateRecords", ""},
-		{73, 74, "places are counted, and waited for in turn", "TestSlotsAreFair", ""},
+		{73, 74, "places are counted, and waited for in turn", "TestSlots TestPlacesAreFair", ""},
 		{75, 75, "without a limit nobody waits", "TestFork", ""},
 		{76, 80, "environments are described, listed and forgotten", "TestEnvironment", ""},
 		{81, 82, "builds at the same time are one, and later ones are others", "TestEnvironment", ""},

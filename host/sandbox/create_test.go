@@ -317,14 +317,14 @@ func TestClientCloseWaitsForCleanup(t *testing.T) {
 	}
 }
 
-func TestSlotsAreFair(t *testing.T) {
+// More sandboxes than the limit are never open, and who waits may give up. TestPlacesAreFair has the order.
+func TestSlots(t *testing.T) {
 	t.Parallel()
 	const limit = 2
 	r := newRig(t, func(o *sandbox.Options) { o.MaxConcurrency = limit })
 	var open, most atomic.Int32
 	first, second := r.create(sandbox.CreateOptions{}), r.create(sandbox.CreateOptions{})
 	open.Store(limit)
-	order := make(chan int, 3)
 	var wait sync.WaitGroup
 	for i := range 3 {
 		wait.Go(func() {
@@ -334,13 +334,11 @@ func TestSlotsAreFair(t *testing.T) {
 				return
 			}
 			most.Store(max(most.Load(), open.Add(1)))
-			order <- i
 			open.Add(-1)
 			if err := h.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
-		time.Sleep(20 * time.Millisecond) // they queue in this order
 	}
 	gaveUp, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -352,11 +350,6 @@ func TestSlotsAreFair(t *testing.T) {
 		t.Error(err)
 	}
 	wait.Wait()
-	for want := range 3 {
-		if got := <-order; got != want {
-			t.Errorf("got %d before %d", got, want)
-		}
-	}
 	if most.Load() > limit {
 		t.Errorf("%d were open at once", most.Load())
 	}

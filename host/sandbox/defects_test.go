@@ -82,7 +82,7 @@ func clientDefects() []defect {
 		{"a paused sandbox can't be connected to", "TestPauseAndUnpause", ""},
 		{"one of several forks fails, and the others are lost", "TestForksAtOnce", ""},
 		{"a snapshot misses what was written last", "host/engine.TestSnapshotWhileWriting", ""},
-		{"more sandboxes than the limit, and places that never come back", "TestSlotsAreFair TestCloseFailures TestOriginsLeaveNothing", ""},
+		{"more sandboxes than the limit, and places that never come back", "TestSlots TestPlacesAreFair TestCloseFailures TestOriginsLeaveNothing", ""},
 		{"a fork waits for ever at a limit of one", "TestForkLimit", ""},
 		{"two processes count from 1", "TestConnect", ""},
 		{"there is one server that it works with", "", "all tests of this package run on the embedded engine"},

@@ -1,10 +1,13 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -237,6 +240,34 @@ func TestExecCancel(t *testing.T) {
 	}
 	if _, err := h.Exec(ctx, "true", sandbox.ExecOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that knows no timeouts, as older ones, does not make a command endless.
+func TestExecTimeoutIsKeptHere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	r.wire.do("POST", "/command", func(req *http.Request) (*http.Response, error) {
+		raw, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		raw = regexp.MustCompile(`,"timeout":\d+`).ReplaceAll(raw, nil)
+		req = req.Clone(req.Context())
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+		return pass(req)
+	})
+	for _, background := range []bool{false, true} {
+		result := r.runWith(h, "echo up; sleep 1000", sandbox.ExecOptions{Timeout: 200 * time.Millisecond, Background: background})
+		if !result.TimedOut || result.Canceled || result.ExitCode != -1 || result.Stdout != "up\n" {
+			t.Errorf("in the background %v: got %+v", background, result)
+		}
+	}
+	for _, payload := range r.payloads(h, store.EventExecCompleted) {
+		if field(t, payload, "reason") != "timeout" {
+			t.Errorf("completed: %s", payload)
+		}
 	}
 }
 

@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Who waits first for a place gets the next one that is free; who gives up takes none, and holds nobody up.
+func TestPlacesAreFair(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const limit, waiting = 2, 6
+		c := &Client{opts: Options{MaxConcurrency: limit}, slots: semaphore.NewWeighted(limit)}
+		c.quit, c.stop = context.WithCancelCause(t.Context())
+		open, most := 0, 0
+		enter := func(ctx context.Context) (func(), error) {
+			release, err := c.acquire(ctx)
+			if err == nil {
+				open++
+				most = max(most, open)
+			}
+			return func() { open--; release() }, err
+		}
+		var held []func()
+		for range limit {
+			release, err := enter(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, release)
+		}
+		var order []int
+		for i := range waiting {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if i == 2 {
+				time.AfterFunc(time.Second, cancel)
+			}
+			go func() {
+				release, err := enter(ctx)
+				if err != nil {
+					if i != 2 || !errors.Is(err, context.Canceled) {
+						t.Errorf("%d: %v", i, err)
+					}
+					return
+				}
+				order = append(order, i)
+				time.Sleep(time.Minute)
+				release()
+			}()
+			synctest.Wait() // it is in the queue
+		}
+		time.Sleep(2 * time.Second)
+		for _, release := range held {
+			release()
+			release() // twice is once: it gives nobody else's place away
+			open++    // it was counted twice
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour)
+		if !slices.Equal(order, []int{0, 1, 3, 4, 5}) || most > limit || open != 0 {
+			t.Errorf("places went to %d, at most %d at once, %d are open", order, most, open)
+		}
+	})
+}
