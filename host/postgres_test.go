@@ -87,7 +87,7 @@ func TestPostgresGrant(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
 	name, dsn := server.Database(t)
-	admin := server.Conn(t, name)
+	admin, watcher := server.Conn(t, name), server.Conn(t, name) // a transaction sees no news of who is connected
 	h := onPostgres(t, dsn, "pool_size = 2", `statement_timeout = "400ms"`).open(t)
 	if err := h.CheckLedger(t.Context()); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestPostgresGrant(t *testing.T) {
 	most := 0
 	for waiting := true; waiting; {
 		var connections int
-		err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'alineo-host'").Scan(&connections)
+		err := watcher.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'alineo-host'").Scan(&connections)
 		if err != nil {
 			t.Fatal(err)
 		}
