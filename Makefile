@@ -6,7 +6,7 @@
 BUDGET_test   := 11
 BUDGET_race   := 16
 BUDGET_lint   := 3
-BUDGET_vet    := 2
+BUDGET_vet    := 4
 BUDGET_guests := 2
 BUDGET_user   := 5
 BUDGET_fuzz   := 5
