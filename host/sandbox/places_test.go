@@ -36,11 +36,13 @@ func TestPlacesAreFair(t *testing.T) {
 			held = append(held, release)
 		}
 		var order []int
+		impatient, leave := context.WithCancel(t.Context())
+		defer leave()
 		for i := range waiting {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
+			ctx := t.Context()
 			if i == 2 {
-				time.AfterFunc(time.Second, cancel)
+				ctx = impatient
+				time.AfterFunc(time.Second, leave)
 			}
 			go func() {
 				release, err := enter(ctx)
