@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,7 +76,7 @@ func TestStories(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"sql": runSQL, "setid": setID, "killafter": killAfter, "flip": flip, "pin": pin, "sub": substitute,
+			"sql": runSQL, "setid": setID, "killafter": signalAfter(syscall.SIGKILL), "interruptafter": signalAfter(syscall.SIGINT), "flip": flip, "pin": pin, "sub": substitute,
 			"fill": fill, "tamper": tamper, "cut": cut, "replace": replaceText, "fetch": fetch, "world": world,
 		},
 	})
@@ -150,29 +151,34 @@ func setID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], id)
 }
 
-// killAfter runs a command and kills it with SIGKILL as soon as its standard output has a text:
-// killafter TEXT COMMAND….
-func killAfter(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: killafter TEXT COMMAND…")
-	}
-	cmd := exec.Command(args[1], args[2:]...) //nolint:noctx // it is killed
-	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "HOME="+ts.Getenv("HOME"), "XDG_CACHE_HOME="+ts.Getenv("XDG_CACHE_HOME"))
-	out, err := cmd.StdoutPipe()
-	ts.Check(err)
-	ts.Check(cmd.Start())
-	seen, buf := "", make([]byte, 4096)
-	for !strings.Contains(seen, args[0]) {
-		n, err := out.Read(buf)
-		seen += string(buf[:n])
-		if err != nil {
-			_ = cmd.Wait()
-			ts.Fatalf("it ended before it printed %q: %q", args[0], seen)
+// signalAfter runs a command and sends it a signal as soon as its standard output has a text:
+// killafter TEXT COMMAND…. All that it printed is in output.txt then.
+func signalAfter(signal syscall.Signal) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < 2 {
+			ts.Fatalf("usage: killafter TEXT COMMAND…")
 		}
-	}
-	ts.Check(cmd.Process.Signal(syscall.SIGKILL))
-	if err := cmd.Wait(); err == nil {
-		ts.Fatalf("it was not killed")
+		cmd := exec.Command(args[1], args[2:]...) //nolint:noctx // it is stopped
+		cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "HOME="+ts.Getenv("HOME"), "XDG_CACHE_HOME="+ts.Getenv("XDG_CACHE_HOME"))
+		out, err := cmd.StdoutPipe()
+		ts.Check(err)
+		ts.Check(cmd.Start())
+		seen, buf := "", make([]byte, 4096)
+		for !strings.Contains(seen, args[0]) {
+			n, err := out.Read(buf)
+			seen += string(buf[:n])
+			if err != nil {
+				_ = cmd.Wait()
+				ts.Fatalf("it ended before it printed %q: %q", args[0], seen)
+			}
+		}
+		ts.Check(cmd.Process.Signal(signal))
+		rest, err := io.ReadAll(out)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs("output.txt"), append([]byte(seen), rest...), 0o600))
+		if err := cmd.Wait(); err == nil {
+			ts.Fatalf("it was not stopped")
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,14 +19,21 @@ func TestPlacesAreFair(t *testing.T) {
 		const limit, waiting = 2, 6
 		c := &Client{opts: Options{MaxConcurrency: limit}, slots: semaphore.NewWeighted(limit)}
 		c.quit, c.stop = context.WithCancelCause(t.Context())
+		var mu sync.Mutex // guards what follows
+		var order []int
 		open, most := 0, 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			open += n
+			most = max(most, open)
+		}
 		enter := func(ctx context.Context) (func(), error) {
 			release, err := c.acquire(ctx)
 			if err == nil {
-				open++
-				most = max(most, open)
+				count(1)
 			}
-			return func() { open--; release() }, err
+			return func() { count(-1); release() }, err
 		}
 		var held []func()
 		for range limit {
@@ -35,7 +43,6 @@ func TestPlacesAreFair(t *testing.T) {
 			}
 			held = append(held, release)
 		}
-		var order []int
 		impatient, leave := context.WithCancel(t.Context())
 		defer leave()
 		for i := range waiting {
@@ -52,8 +59,10 @@ func TestPlacesAreFair(t *testing.T) {
 					}
 					return
 				}
+				mu.Lock()
 				order = append(order, i)
-				time.Sleep(time.Minute)
+				mu.Unlock()
+				time.Sleep(time.Minute + time.Duration(i)*time.Second) // no two end at once
 				release()
 			}()
 			synctest.Wait() // it is in the queue
@@ -62,10 +71,12 @@ func TestPlacesAreFair(t *testing.T) {
 		for _, release := range held {
 			release()
 			release() // twice is once: it gives nobody else's place away
-			open++    // it was counted twice
+			count(1)  // it was counted twice
 			synctest.Wait()
 		}
 		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
 		if !slices.Equal(order, []int{0, 1, 3, 4, 5}) || most > limit || open != 0 {
 			t.Errorf("places went to %d, at most %d at once, %d are open", order, most, open)
 		}
