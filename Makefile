@@ -9,7 +9,7 @@ BUDGET_lint   := 3
 BUDGET_vet    := 4
 BUDGET_guests := 2
 BUDGET_user   := 5
-BUDGET_fuzz   := 5
+BUDGET_fuzz   := 6
 BUDGET_smoke  := 3
 BUDGET_vuln   := 1
 
