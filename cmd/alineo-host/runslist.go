@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +46,7 @@ var errRunsCircle = errors.New("listing runs: the store's pages lead in a circle
 func (a *app) listRuns(ctx context.Context, runs *durable.Runs, opts store.RunListOptions, limit int) error {
 	var rows [][]string
 	opts.Limit = limit
+	var circle store.Circle
 	for left := limit; ; {
 		page, err := runs.List(ctx, opts)
 		if err != nil {
@@ -68,7 +68,7 @@ func (a *app) listRuns(ctx context.Context, runs *durable.Runs, opts store.RunLi
 		if !page.More || limit > 0 && left == 0 {
 			break
 		}
-		if bytes.Equal(page.Cursor, opts.Cursor) {
+		if circle.Closes(page.Cursor) {
 			return errRunsCircle
 		}
 		opts.Cursor = page.Cursor

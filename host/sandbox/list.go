@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -21,10 +20,8 @@ func (c *Client) Sandboxes(ctx context.Context, opts store.ListOptions) iter.Seq
 		if opts.Limit != nil {
 			left = *opts.Limit
 		}
-		// A ledger may be anybody's. A cursor that comes again is found by comparing with one that is kept at
-		// every power of two.
-		var kept []byte
-		for number, power := 1, 1; opts.Limit == nil || left > 0; number++ {
+		var circle store.Circle
+		for opts.Limit == nil || left > 0 {
 			if opts.Limit != nil {
 				opts.Limit = &left
 			}
@@ -44,12 +41,9 @@ func (c *Client) Sandboxes(ctx context.Context, opts store.ListOptions) iter.Seq
 			if !page.More {
 				return
 			}
-			if bytes.Equal(page.Cursor, kept) {
+			if circle.Closes(page.Cursor) {
 				yield(store.Details{}, errCircle)
 				return
-			}
-			if number == power {
-				kept, power = page.Cursor, 2*power
 			}
 			opts.Cursor = page.Cursor
 		}

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -28,9 +27,9 @@ func (l *Ledger) ListSandboxes(ctx context.Context, opts store.ListOptions) (sto
 // that filter knows nothing of it: the host looks for itself, and asks on until it has a page.
 func (l *Ledger) listBeginning(ctx context.Context, opts store.ListOptions) (store.DetailsPage, error) {
 	var found []store.Details
-	var kept []byte // a cursor that comes again leads in a circle; one is kept at each power of two
+	var circle store.Circle
 	limit := opts.Limit
-	for asked, power := 1, 1; ; asked++ {
+	for {
 		page, err := l.listSandboxes(ctx, opts)
 		if err != nil {
 			return store.DetailsPage{}, err
@@ -47,11 +46,8 @@ func (l *Ledger) listBeginning(ctx context.Context, opts store.ListOptions) (sto
 		if known || full || !page.More {
 			return page, nil
 		}
-		if bytes.Equal(page.Cursor, kept) {
+		if circle.Closes(page.Cursor) {
 			return store.DetailsPage{}, l.brokenf(abi.OpLedgerListSandboxes, "the plugin's pages lead in a circle")
-		}
-		if asked == power {
-			kept, power = page.Cursor, 2*power
 		}
 		opts.Cursor = page.Cursor
 		if limit != nil {
