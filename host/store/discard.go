@@ -6,8 +6,8 @@ import (
 )
 
 // Discard is the ledger that is off: what is appended is let go, and nothing is ever found. Sandboxes work
-// as usual with it, but none can be resumed, taken over or found again by its name. Whoever writes to it
-// makes no payloads and computes no hashes.
+// as usual with it, but none can be resumed, taken over or found again by its name. No hashes are computed
+// for it, and for what a command prints no payloads made.
 type Discard struct{}
 
 var _ Ledger = Discard{}

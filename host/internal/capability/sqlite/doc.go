@@ -43,9 +43,10 @@
 //
 // The package calls the C interface of modernc.org/sqlite/lib, not database/sql: texts are copied
 // once, into memory of libc (SQLite's code is not allowed to walk Go's memory under -race),
-// statements stay prepared, and nothing is allocated per row. That interface is not covered by the
+// statements stay prepared, and nothing is allocated per row. What SQLite writes page by page is gathered
+// on its way to the kernel, where that is Linux (vfs_linux.go, decision 0025). That interface is not covered by the
 // driver's promise of compatibility, so everything that uses it is in capi.go, conn.go, stmt.go,
-// hooks.go, guard.go and result.go.
+// hooks.go, guard.go, result.go and vfs*.go.
 //
 // imports: abi, host/internal/capability.
 package sqlite

@@ -319,3 +319,30 @@ func TestLayerLength(t *testing.T) {
 		t.Errorf("the files hold %.80s; want %.80s, %v", l.survives(), found, err)
 	}
 }
+
+// TestLayerGathers counts what reaches the kernel of a transaction and a checkpoint of some 280 pages, two
+// thirds of which the file did not have before.
+func TestLayerGathers(t *testing.T) {
+	t.Parallel()
+	l := openLayered(t, "normal")
+	l.do("PRAGMA cache_size = 1000")
+	insert := "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO t (a) SELECT randomblob(3000) FROM n"
+	l.do(insert)
+	l.do("PRAGMA wal_checkpoint(TRUNCATE)")
+	log := l.fail(lib.SQLITE_FCNTL_JOURNAL_POINTER, 0, 0)
+	database := l.fail(lib.SQLITE_FCNTL_FILE_POINTER, 0, 0)
+	l.do(insert)
+	frames, err := os.Stat(l.path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := int(frames.Size() / (4096 + frameHeader))
+	if pages < 150 || log.count > pages/10+5 {
+		t.Errorf("%d writes to a log of %d pages", log.count, pages)
+	}
+	l.do("PRAGMA wal_checkpoint(PASSIVE)")
+	if database.count > pages/3 {
+		t.Errorf("%d writes of %d pages to the database file", database.count, pages)
+	}
+	t.Logf("%d pages: %d writes to the log, %d to the database file", pages, log.count, database.count)
+}
