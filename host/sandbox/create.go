@@ -40,7 +40,7 @@ func (c *Client) Create(ctx context.Context, opts CreateOptions) (*Handle, error
 	if err != nil {
 		return nil, c.fail(opCreate, "", err)
 	}
-	if err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
+	if opts.NetworkPolicy, err = checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
 		return nil, c.fail(opCreate, "", err)
 	}
 	if len(opts.Entrypoint) == 0 {

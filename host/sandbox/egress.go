@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -32,7 +34,8 @@ func (h *Handle) AddNetworkRules(ctx context.Context, rules ...opensandbox.Netwo
 	if len(rules) == 0 {
 		return nil, h.fail(op, fmt.Errorf("%w: there are none", ErrInvalid))
 	}
-	if err := checkRules(rules); err != nil {
+	rules, err := checkRules(rules)
+	if err != nil {
 		return nil, h.fail(op, err)
 	}
 	return h.changeNetwork(ctx, op, store.EventEgressRuleAdded,
@@ -47,6 +50,10 @@ func (h *Handle) RemoveNetworkRules(ctx context.Context, targets ...string) (*op
 	const op = "removing network rules"
 	if len(targets) == 0 {
 		return nil, h.fail(op, fmt.Errorf("%w: no target is named", ErrInvalid))
+	}
+	targets = slices.Clone(targets)
+	for i := range targets {
+		targets[i] = strings.TrimSpace(targets[i])
 	}
 	return h.changeNetwork(ctx, op, store.EventEgressRuleRemoved,
 		struct {

@@ -80,9 +80,11 @@ func (e *Environment) Create(ctx context.Context, opts SpawnOptions) (*Handle, e
 	if err := e.c.mayRecord("its name or its image", []string{e.name, e.opts.Image}); err != nil {
 		return nil, fail(err)
 	}
-	if err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
+	policy, err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy)
+	if err != nil {
 		return nil, fail(err)
 	}
+	opts.NetworkPolicy = policy
 	lifetime, err := e.c.lifetime(opts.Lifetime)
 	if err != nil {
 		return nil, fail(err)

@@ -105,9 +105,11 @@ func (h *Handle) mayFork(ctx context.Context, opts *ForkOptions) ([]readyCredent
 	if h.resources.CPU == "" || h.resources.Memory == "" {
 		return nil, fmt.Errorf("%w: its cpu and memory are not known", ErrNoFork)
 	}
-	if err := checkPolicy(opts.NetworkPolicy); err != nil {
+	policy, err := checkPolicy(opts.NetworkPolicy)
+	if err != nil {
 		return nil, err
 	}
+	opts.NetworkPolicy = policy
 	if _, err := h.c.lifetime(opts.Lifetime); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func refuseAndKeep(t *testing.T, r *rig) (asked func() (request, runID string)) 
 func TestOriginsSendEverything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	policy := &opensandbox.NetworkPolicy{DefaultAction: "deny", Egress: []opensandbox.NetworkRule{{Action: "allow", Target: "10.0.0.0/8"}}}
+	policy := &opensandbox.NetworkPolicy{DefaultAction: "deny", Egress: []opensandbox.NetworkRule{{Action: "allow", Target: " 10.0.0.0/8\t"}}}
 	parent := r.create(sandbox.CreateOptions{RunID: "first", NetworkPolicy: policy, CredentialProxy: true})
 	snapshot := r.checkpoint(parent, "first")
 	must(t, r.store.SaveEnvironment(t.Context(), store.Environment{Name: "tools", SnapshotID: snapshot, Image: "host"}))
@@ -69,7 +69,9 @@ func TestOriginsSendEverything(t *testing.T) {
 			return err
 		}, own, "first"},
 		"fork": {func() error {
-			_, err := parent.Fork(t.Context(), sandbox.ForkOptions{RunID: "mine", Env: env, Volumes: volumes, Lifetime: lifetime, CredentialProxy: true})
+			_, err := parent.Fork(t.Context(), sandbox.ForkOptions{
+				RunID: "mine", Env: env, Volumes: volumes, Lifetime: lifetime, NetworkPolicy: policy, CredentialProxy: true,
+			})
 			return err
 		}, "", "mine"},
 		"restore": {func() error {
@@ -98,6 +100,9 @@ func TestOriginsSendEverything(t *testing.T) {
 		if got != want || runID != origin.runID {
 			t.Errorf("%s of run %q:\ngot  %s\nwant %s", name, runID, got, want)
 		}
+	}
+	if policy.Egress[0].Target != " 10.0.0.0/8\t" {
+		t.Errorf("the caller's policy has become %+v", policy)
 	}
 	// While an environment is built, too.
 	_, err := r.client.Environment("new", sandbox.EnvironmentOptions{

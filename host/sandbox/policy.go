@@ -16,29 +16,36 @@ import (
 )
 
 // checkNetwork is checkPolicy for a sandbox that may have the credential proxy, which needs a policy.
-func checkNetwork(policy *opensandbox.NetworkPolicy, proxy bool) error {
+func checkNetwork(policy *opensandbox.NetworkPolicy, proxy bool) (*opensandbox.NetworkPolicy, error) {
 	if proxy && policy == nil {
-		return fmt.Errorf("%w: the credential proxy needs a network policy (one that allows everything will do)", ErrInvalid)
+		return nil, fmt.Errorf("%w: the credential proxy needs a network policy (one that allows everything will do)", ErrInvalid)
 	}
 	return checkPolicy(policy)
 }
 
-// checkPolicy refuses a policy that a server would take and then not enforce.
-func checkPolicy(policy *opensandbox.NetworkPolicy) error {
+// checkPolicy refuses a policy that a server would take and then not enforce, and returns what it gets.
+func checkPolicy(policy *opensandbox.NetworkPolicy) (*opensandbox.NetworkPolicy, error) {
 	if policy == nil {
-		return nil
+		return nil, nil
 	}
 	switch policy.DefaultAction {
 	case "", opensandbox.ActionAllow, opensandbox.ActionDeny:
 	default:
-		return fmt.Errorf("%w: the network policy's default action %q is neither allow nor deny", ErrInvalid, policy.DefaultAction)
+		return nil, fmt.Errorf("%w: the network policy's default action %q is neither allow nor deny", ErrInvalid, policy.DefaultAction)
 	}
-	return checkRules(policy.Egress)
+	rules, err := checkRules(policy.Egress)
+	if err != nil {
+		return nil, err
+	}
+	return &opensandbox.NetworkPolicy{DefaultAction: policy.DefaultAction, Egress: rules}, nil
 }
 
-func checkRules(rules []opensandbox.NetworkRule) error {
+// checkRules is checkPolicy for rules. Blanks around a target are taken off: not every server would find the host.
+func checkRules(rules []opensandbox.NetworkRule) ([]opensandbox.NetworkRule, error) {
 	var problems []error
-	for _, rule := range rules {
+	rules = slices.Clone(rules)
+	for i, rule := range rules {
+		rules[i].Target = strings.TrimSpace(rule.Target)
 		if rule.Action != opensandbox.ActionAllow && rule.Action != opensandbox.ActionDeny {
 			problems = append(problems, fmt.Errorf("the network rule for %q: the action %q is neither allow nor deny", rule.Target, rule.Action))
 		}
@@ -47,9 +54,9 @@ func checkRules(rules []opensandbox.NetworkRule) error {
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(problems...))
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, errors.Join(problems...))
 	}
-	return nil
+	return rules, nil
 }
 
 // validTarget reports whether a rule's target is one that sidecars understand. Blanks around it don't

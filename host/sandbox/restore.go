@@ -35,9 +35,11 @@ func (c *Client) RestoreSnapshot(ctx context.Context, snapshotID string, opts Re
 	if snapshotID == "" {
 		return nil, fail(fmt.Errorf("%w: no snapshot is named", ErrInvalid))
 	}
-	if err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy); err != nil {
+	policy, err := checkNetwork(opts.NetworkPolicy, opts.CredentialProxy)
+	if err != nil {
 		return nil, fail(err)
 	}
+	opts.NetworkPolicy = policy
 	lifetime, err := c.lifetime(opts.Lifetime)
 	if err != nil {
 		return nil, fail(err)
