@@ -295,6 +295,16 @@ func TestHooksOfTheClient(t *testing.T) {
 	if got := told(); got != "all failed, own failed" {
 		t.Errorf("told %s", got)
 	}
+	// The failure of one that was made already names it.
+	r.wire.heal()
+	r.store.set(failOn(store.EventSandboxCreated, store.ErrInvalid))
+	failed := ""
+	if _, err := r.client.Create(t.Context(), sandbox.CreateOptions{Hooks: &sandbox.Hooks{SandboxFailed: func(id string, _ error) { failed = id }}}); err == nil {
+		t.Error("it was recorded")
+	}
+	if made := r.wire.made(); failed == "" || failed != made[len(made)-1] {
+		t.Errorf("%q failed, of %v", failed, made)
+	}
 }
 
 // A hook of its own that panics breaks the exec, and not the process.

@@ -108,11 +108,11 @@ func TestNetworkRules(t *testing.T) {
 	if _, err := first.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: "http://x"}); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := first.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: "one.example.com"}); err != nil {
+	if _, err := first.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: " one.example.com "}); err != nil {
 		t.Fatal(err)
 	}
 	r.checkpoint(first, "")
-	if _, err := first.RemoveNetworkRules(t.Context(), "gone.example.com"); err != nil {
+	if _, err := first.RemoveNetworkRules(t.Context(), "gone.example.com\n"); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.payloads(first, store.EventEgressRuleAdded); len(got) != 1 || got[0] != `{"rules":[{"action":"allow","target":"one.example.com"}]}` {
@@ -214,9 +214,15 @@ func TestPorts(t *testing.T) {
 	if err := h.WaitForHTTP(bad, 3111, "/bad"); !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), "500") {
 		t.Errorf("got %v", err)
 	}
-	if endpoint, err := h.Proxy(t.Context(), 3111); err != nil || endpoint.URL == "" {
-		t.Errorf("got %+v, %v", endpoint, err)
+	for range 2 { // what is changed in it is the caller's alone
+		endpoint, err := h.Proxy(t.Context(), 3111)
+		if err != nil || endpoint.URL == "" || endpoint.Header.Get("X-Mine") != "" {
+			t.Errorf("got %+v, %v", endpoint, err)
+		}
+		endpoint.Header.Set("X-Mine", "yes")
 	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- h.WaitForPort(t.Context(), 3119) }() // which nothing will ever listen on
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -248,6 +254,9 @@ func TestPorts(t *testing.T) {
 	must(t, h.Close(t.Context()))
 	if err := <-forwarded; err != nil && !errors.Is(err, sandbox.ErrClosed) {
 		t.Error(err)
+	}
+	if err := <-waiting; !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("waiting for a port of what is closed: %v", err)
 	}
 	if _, err := serving.Wait(); !errors.Is(err, sandbox.ErrClosed) {
 		t.Errorf("got %v", err)
