@@ -33,8 +33,8 @@ type driver struct {
 	// launched is closed when the command is known to have been started.
 	launched chan struct{}
 
-	machine  Machine
-	journal  *journal.Journal
+	machine  Machine          // nil until it was reached
+	journal  *journal.Journal // nil as long as machine is
 	accepted accepted
 
 	ended   *Ended // how the run ended, when this drive wrote that
@@ -91,8 +91,7 @@ func (d *driver) launch(ctx context.Context, opts StartOptions) error {
 	if err != nil {
 		return failed(CodeSandbox, err)
 	}
-	d.machine = got.Machine
-	if d.journal, err = d.r.journal(ctx, d.machine, d.run.ID); err != nil {
+	if err := d.reached(ctx, got.Machine); err != nil {
 		return err
 	}
 	if err := d.machine.WriteFile(ctx, d.journal.Key(), []byte(d.journal.Nonce()), 0o600); err != nil {
@@ -200,9 +199,17 @@ func (d *driver) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.machine = machine
-	d.journal, err = d.r.journal(ctx, machine, d.run.ID)
-	return err
+	return d.reached(ctx, machine)
+}
+
+// reached takes the run's sandbox with the journal in it, or neither.
+func (d *driver) reached(ctx context.Context, machine Machine) error {
+	j, err := d.r.journal(ctx, machine, d.run.ID)
+	if err != nil {
+		return err
+	}
+	d.machine, d.journal = machine, j
+	return nil
 }
 
 // machineOf reaches the sandbox of a run; one that isn't there or isn't known any more is ErrGone.

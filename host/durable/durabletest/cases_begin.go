@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alineo-labs/alineo-host/host/durable"
@@ -47,6 +48,23 @@ func beginCases() []Case {
 			if run.Error.Code != durable.CodeNotStarted || !strings.Contains(run.Error.Message, "/not/there") {
 				e.Errorf("the error is %+v", run.Error)
 			}
+		}},
+		{Name: "BG-canceled", Rule: "a run that is canceled between its sandbox and its command's journal is aborted like any other", Needs: []Need{NeedSecret}, run: func(e *env) {
+			asked := &unanswered{asked: make(chan struct{})}
+			r := e.host(func(o *durable.Options) {
+				asked.Runs = o.Stores.Runs
+				o.Stores.Runs = asked
+			})
+			e.start(r, "run-1", "thread", "echo one")
+			select {
+			case <-asked.asked:
+			case <-e.within(patience).Done():
+				e.fatalf("the driver never asked for the secret")
+			}
+			e.must(r.Cancel(e.ctx, "run-1"))
+			run := e.ended("run-1")
+			e.wantStatus(run, store.RunAborted)
+			e.wantText("the error's code", run.Error.Code, durable.CodeCanceled)
 		}},
 		{Name: "BG-superseded", Rule: "a host that is stopped right before it starts the command, and superseded, doesn't start it", Needs: []Need{NeedFenced, NeedSecret, NeedSharing}, run: func(e *env) {
 			for _, step := range [...]string{"the nonce", "the command"} {
@@ -96,6 +114,24 @@ func beginCases() []Case {
 			e.wantText("the output", out, "mine mine mine\n0\n")
 		}},
 	}
+}
+
+// unanswered are runs whose secret is not told to whoever asks first, for as long as they wait.
+type unanswered struct {
+	store.Runs
+	once  sync.Once
+	asked chan struct{} // closed when somebody has
+}
+
+func (u *unanswered) Secret(ctx context.Context, id string) (secret store.RunSecret, found bool, err error) {
+	first := false
+	u.once.Do(func() { first = true })
+	if !first {
+		return u.Runs.Secret(ctx, id)
+	}
+	close(u.asked)
+	<-ctx.Done()
+	return nil, false, context.Cause(ctx)
 }
 
 // gate holds a caller until it is let through.
