@@ -2,6 +2,8 @@ package cgroup
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +101,56 @@ func TestGroup(t *testing.T) {
 		t.Error("a second group of the same name")
 	}
 	born(t, g)
+}
+
+// TestFreezeForking freezes processes that never stop making others: one that comes while its parent is being
+// frozen must not keep the group from standing still.
+func TestFreezeForking(t *testing.T) {
+	p, missing := Find()
+	if !p.Has(Freezer) {
+		t.Skipf("LEFT OUT: nothing can be frozen here: %v", missing)
+	}
+	g, err := p.Create("forking-" + strconv.Itoa(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shells []*exec.Cmd
+	t.Cleanup(func() {
+		for _, cmd := range shells {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		if err := g.Remove(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 3 {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", "read go; while :; do sleep 0.001; done")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		shells = append(shells, cmd)
+		if err := g.Add(cmd.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const times, within = 500, 5 * time.Second
+	for i := range times {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		err := g.Freeze(ctx)
+		cancel()
+		if err := errors.Join(err, g.Thaw(within)); err != nil {
+			t.Fatalf("time %d: %v", i+1, err)
+		}
+		time.Sleep(2 * time.Millisecond) // for them to run
+	}
 }
 
 // born starts a process in a group, and checks that it is in it and that this thread is not.

@@ -179,28 +179,27 @@ func (g Group) freeze(ctx context.Context, stop bool) error {
 		if err := os.WriteFile(filepath.Join(g.Dirs[""], "cgroup.freeze"), []byte(value), 0o600); err != nil {
 			return fmt.Errorf("freezing: %w", err)
 		}
-		return g.await(ctx, "cgroup.events", "frozen "+value)
+		return await(ctx, filepath.Join(g.Dirs[""], "cgroup.events"), "frozen "+value, nil)
 	case g.Dirs[Freezer] != "":
 		value := "THAWED"
 		if stop {
 			value = "FROZEN"
 		}
-		if err := os.WriteFile(filepath.Join(g.Dirs[Freezer], "freezer.state"), []byte(value), 0o600); err != nil {
+		state := filepath.Join(g.Dirs[Freezer], "freezer.state")
+		write := func() error { return os.WriteFile(state, []byte(value), 0o600) }
+		if err := write(); err != nil {
 			return fmt.Errorf("freezing: %w", err)
 		}
-		return g.await(ctx, "freezer.state", value)
+		return await(ctx, state, value, write)
 	}
 	return nil
 }
 
-// await polls a file of the freezer's until a line of it is want.
-func (g Group) await(ctx context.Context, file, want string) error {
-	dir := g.Dirs[Freezer]
-	if g.Version == 2 {
-		dir = g.Dirs[""]
-	}
-	for {
-		b, err := os.ReadFile(filepath.Join(dir, file))
+// await polls a file of the freezer's until a line of it is want. Every now and then it does again.
+func await(ctx context.Context, file, want string, again func() error) error {
+	const every = 10
+	for polls := 1; ; polls++ {
+		b, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("freezing: %w", err)
 		}
@@ -209,6 +208,13 @@ func (g Group) await(ctx context.Context, file, want string) error {
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return fmt.Errorf("freezing: %w", err)
+		}
+		// A process that was made while its parent was being frozen may be left out by version 1, which then
+		// never gets there; told once more it takes that one, too.
+		if again != nil && polls%every == 0 {
+			if err := again(); err != nil {
+				return fmt.Errorf("freezing: %w", err)
+			}
 		}
 	}
 }
