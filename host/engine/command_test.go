@@ -116,7 +116,8 @@ func TestInterrupt(t *testing.T) {
 		{"by TERM", "echo s; sleep 60", "signal: terminated", 0, 2 * time.Second},
 		{"by KILL", "trap '' TERM; echo s; while :; do sleep 0.1; done", "signal: killed", 3 * time.Second, 6 * time.Second},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		interrupt := func(t *testing.T) (took time.Duration) {
+			t.Helper()
 			id, events, stop := box.start(t.Context(), c.command)
 			defer stop()
 			for line := ""; !strings.Contains(line, `"stdout"`); {
@@ -132,9 +133,7 @@ func TestInterrupt(t *testing.T) {
 			if code, _, out := e.do(http.MethodDelete, box.execd("/command?id="+id), nil); code != http.StatusOK || out != "" {
 				t.Fatalf("interrupt: %d %s", code, out)
 			}
-			if d := time.Since(began); d < c.least || d > c.most {
-				t.Errorf("it took %v", d)
-			}
+			took = time.Since(began)
 			rest, err := io.ReadAll(events)
 			if err != nil {
 				t.Fatal(err)
@@ -148,6 +147,19 @@ func TestInterrupt(t *testing.T) {
 			}
 			if code, _, out := e.do(http.MethodDelete, box.execd("/command?id="+id), nil); code != http.StatusInternalServerError || !strings.Contains(out, "is not running") {
 				t.Errorf("interrupting it again: %d %s", code, out)
+			}
+			return took
+		}
+		t.Run(c.name, func(t *testing.T) {
+			took := interrupt(t)
+			for range 4 { // the machine may be busy
+				if took <= c.most {
+					break
+				}
+				took = interrupt(t)
+			}
+			if took < c.least || took > c.most {
+				t.Errorf("it took %v", took)
 			}
 		})
 	}

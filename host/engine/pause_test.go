@@ -149,7 +149,7 @@ func TestTimeGoesOnWhilePaused(t *testing.T) {
 		code, _, _ := e.do(http.MethodGet, box.execd("/ping"), nil)
 		answered <- code
 	}()
-	body := map[string]string{"expiresAt": time.Now().Add(300 * time.Millisecond).Format(time.RFC3339Nano)}
+	body := map[string]string{"expiresAt": time.Now().Add(3 * time.Second).Format(time.RFC3339Nano)}
 	if code, _, out := e.do(http.MethodPost, "/sandboxes/"+box.ID+"/renew-expiration", body); code != http.StatusOK {
 		t.Fatalf("renew: %d %s", code, out)
 	}

@@ -147,8 +147,8 @@ func TestSessionEnds(t *testing.T) {
 
 	s := box.shell(nil)
 	began := time.Now()
-	r := s.run("trap '' TERM; A=1; echo hi; sleep 1001; echo not", "timeout", 300)
-	if r.Code != "-1" || r.Trace != "timeout after 300ms" || r.Stdout != "hi\n" || time.Since(began) > 20*time.Second {
+	r := s.run("trap '' TERM; A=1; echo hi; sleep 1001; echo not", "timeout", 3000)
+	if r.Code != "-1" || r.Trace != "timeout after 3000ms" || r.Stdout != "hi\n" || time.Since(began) > 20*time.Second {
 		t.Errorf("timeout: %+v", r)
 	}
 	eventually(t, "the end of what it ran", func() bool { return !alive("1001") })

@@ -120,7 +120,7 @@ func TestExpiryWhileFrozen(t *testing.T) {
 	if !frozen {
 		t.Skip("LEFT OUT: no freezer that this test can find")
 	}
-	body := map[string]string{"expiresAt": time.Now().Add(200 * time.Millisecond).Format(time.RFC3339Nano)}
+	body := map[string]string{"expiresAt": time.Now().Add(3 * time.Second).Format(time.RFC3339Nano)}
 	if code, _, out := e.do(http.MethodPost, "/sandboxes/"+box.ID+"/renew-expiration", body); code != http.StatusOK {
 		t.Fatalf("renew: %d %s", code, out)
 	}

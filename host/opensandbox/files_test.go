@@ -20,7 +20,7 @@ import (
 
 func fileServer(t *testing.T, handler http.HandlerFunc) *opensandbox.Execd {
 	t.Helper()
-	return execdAt(t, strings.TrimPrefix(serve(t, handler).URL, "http://"), opensandbox.Options{IdleTimeout: 200 * time.Millisecond})
+	return execdAt(t, strings.TrimPrefix(serve(t, handler).URL, "http://"), opensandbox.Options{})
 }
 
 func TestUploadForm(t *testing.T) {
@@ -93,11 +93,13 @@ func TestUploadFailures(t *testing.T) {
 // A caller that is slow to give its content is no stalled network.
 func TestUploadWaitsForSource(t *testing.T) {
 	t.Parallel()
-	execd := fileServer(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	const idle = time.Second
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	execd := execdAt(t, strings.TrimPrefix(server.URL, "http://"), opensandbox.Options{IdleTimeout: idle})
 	reader, writer := io.Pipe()
 	go func() {
 		_, _ = writer.Write([]byte("x"))
-		time.Sleep(400 * time.Millisecond) // twice the idle timeout
+		time.Sleep(2 * idle)
 		_ = writer.Close()
 	}()
 	if err := execd.Upload(t.Context(), opensandbox.Upload{Path: "/a", Content: reader}); err != nil {

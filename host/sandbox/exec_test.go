@@ -194,7 +194,7 @@ func TestExecTimeout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.create(sandbox.CreateOptions{})
-	result := r.runWith(h, "echo start; sleep 100", sandbox.ExecOptions{Timeout: 200 * time.Millisecond})
+	result := r.runWith(h, "echo start; sleep 100", sandbox.ExecOptions{Timeout: 3 * time.Second})
 	if want := (sandbox.Result{Seq: 1, Stdout: "start\n", ExitCode: -1, Signal: "killed", TimedOut: true}); *result != want {
 		t.Errorf("got %+v", result)
 	}
@@ -259,7 +259,7 @@ func TestExecTimeoutIsKeptHere(t *testing.T) {
 		return pass(req)
 	})
 	for _, background := range []bool{false, true} {
-		result := r.runWith(h, "echo up; sleep 1000", sandbox.ExecOptions{Timeout: 200 * time.Millisecond, Background: background})
+		result := r.runWith(h, "echo up; sleep 1000", sandbox.ExecOptions{Timeout: 3 * time.Second, Background: background})
 		if !result.TimedOut || result.Canceled || result.ExitCode != -1 || result.Stdout != "up\n" {
 			t.Errorf("in the background %v: got %+v", background, result)
 		}

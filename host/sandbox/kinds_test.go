@@ -47,7 +47,7 @@ func TestBackground(t *testing.T) {
 	}{
 		{"echo a; echo; echo err >&2; printf b", sandbox.ExecOptions{}, sandbox.Result{Stdout: "a\n\nerr\nb\n"}},
 		{"echo out; exit 9", sandbox.ExecOptions{}, sandbox.Result{Stdout: "out\n", ExitCode: 9}},
-		{"echo up; sleep 1000", sandbox.ExecOptions{Timeout: time.Second}, sandbox.Result{Stdout: "up\n", ExitCode: -1, TimedOut: true}},
+		{"echo up; sleep 1000", sandbox.ExecOptions{Timeout: 3 * time.Second}, sandbox.Result{Stdout: "up\n", ExitCode: -1, TimedOut: true}},
 	} {
 		test.opts.Background = true
 		got := *r.runWith(first, test.command, test.opts)
@@ -349,7 +349,7 @@ func TestSession(t *testing.T) {
 	if _, err := strict.Wait(); !errors.As(err, &failed) || failed.ExitCode != 7 {
 		t.Errorf("got %v", err)
 	}
-	if got := run(session, "echo up; sleep 1000", sandbox.SessionOptions{Timeout: 300 * time.Millisecond}); !got.TimedOut || got.Stdout != "up\n" {
+	if got := run(session, "echo up; sleep 1000", sandbox.SessionOptions{Timeout: 3 * time.Second}); !got.TimedOut || got.Stdout != "up\n" {
 		t.Errorf("got %+v", got)
 	}
 	r.checkpoint(h, "")

@@ -15,7 +15,7 @@ import (
 // pauses it, of whom this client doesn't know. A command that is sent meanwhile runs afterwards.
 func TestPauseDuringWork(t *testing.T) {
 	t.Parallel()
-	const idle = 700 * time.Millisecond
+	const idle = 1500 * time.Millisecond
 	for _, elsewhere := range []bool{false, true} {
 		t.Run("elsewhere "+strconv.FormatBool(elsewhere), func(t *testing.T) {
 			r := newRig(t, func(o *sandbox.Options) {

@@ -62,12 +62,12 @@ func TestVolatileFailsForGood(t *testing.T) {
 func TestVolatileOutlivesItsCallers(t *testing.T) {
 	t.Parallel()
 	s := spec(t, "hazard/volatile")
-	s.Limits.Deadline = 500 * time.Millisecond
+	s.Limits.Deadline = 2 * time.Second
 	p := load(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	err := p.Call(ctx, 0x101, nil, nil, nil)
-	expect(t, err, plugin.KindDeadline, 0x101, "the guest did not finish within 500ms (limits.deadline)")
+	expect(t, err, plugin.KindDeadline, 0x101, "the guest did not finish within 2s (limits.deadline)")
 }
 
 // A guest that owns something outside is started again, but never twice at once.
@@ -98,7 +98,7 @@ func TestExclusiveIsAlone(t *testing.T) {
 func TestInstancesGrow(t *testing.T) {
 	t.Parallel()
 	s := spec(t, "hazard/call")
-	s.Limits.Instances, s.Limits.Deadline = 3, 300*time.Millisecond
+	s.Limits.Instances, s.Limits.Deadline = 3, 2*time.Second
 	p := load(t, s)
 	if n := p.Info().Instances; n != 1 {
 		t.Errorf("%d instances at first", n)
@@ -114,8 +114,8 @@ func TestInstancesGrow(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if took := time.Since(began); took > 800*time.Millisecond && !raced {
-		t.Errorf("three calls of 300 ms took %v", took)
+	if took := time.Since(began); took > 5*time.Second && !raced {
+		t.Errorf("three calls of 2 s took %v", took)
 	}
 	if info := p.Info(); info.Instances != 0 || info.Pages != 0 || info.Crashes != 3 {
 		t.Errorf("info %+v", info)
@@ -204,7 +204,7 @@ func TestCallersGiveUp(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s := spec(t, "hazard/call")
-	s.Limits.Deadline = 200 * time.Millisecond
+	s.Limits.Deadline = 2 * time.Second
 	entered := make(chan struct{})
 	s.Caps = signalling(entered, false)
 	rt := newRuntime(t, plugin.RuntimeOptions{})
