@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -145,6 +146,46 @@ func TestEnvironmentFails(t *testing.T) {
 	if _, err := r.client.Environment("", sandbox.EnvironmentOptions{}).Create(t.Context(), sandbox.SpawnOptions{}); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Who found that the snapshot is gone, and comes to build the environment when somebody else just has, takes
+// what that one built.
+func TestEnvironmentBuiltMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var builds atomic.Int32
+	env := r.client.Environment("tools", sandbox.EnvironmentOptions{Setup: func(context.Context, *sandbox.Handle) error {
+		builds.Add(1)
+		return nil
+	}})
+	must(t, r.store.SaveEnvironment(t.Context(), store.Environment{Name: "tools", SnapshotID: "lost", Image: "host", BuiltAt: 1}))
+	looks, proceed := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	r.wire.do(http.MethodGet, "/v1/snapshots/lost", func(req *http.Request) (*http.Response, error) {
+		first.Do(func() {
+			close(looks)
+			<-proceed
+		})
+		return pass(req)
+	})
+	slow := make(chan func() *sandbox.Handle, 1)
+	go func() {
+		h, err := env.Create(t.Context(), sandbox.SpawnOptions{})
+		slow <- func() *sandbox.Handle { return r.keep(h, err) }
+	}()
+	<-looks
+	r.wire.heal()
+	quick := r.keep(env.Create(t.Context(), sandbox.SpawnOptions{}))
+	close(proceed)
+	if got, want := r.origin((<-slow)()), r.origin(quick); got != want || builds.Load() != 1 {
+		t.Errorf("made of %q, and the other of %q, after %d builds", got, want, builds.Load())
+	}
+}
+
+// origin is the snapshot that a sandbox was made of.
+func (r *rig) origin(h *sandbox.Handle) string {
+	id, _ := field(r.t, r.payloads(h, store.EventSandboxCreated)[0], "snapshotId").(string)
+	return id
 }
 
 func TestSandboxes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,4 +102,61 @@ func TestPauseThatIsNotRecorded(t *testing.T) {
 	if got := r.run(h, "echo on"); got.Stdout != "on\n" {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// Pause and Unpause are over when the sandbox is what they are called after, and not when the server has
+// said that it will be.
+func TestPauseAndUnpauseWait(t *testing.T) {
+	t.Parallel()
+	const late = 3 // times that it isn't yet
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	var asked, pinged atomic.Int32
+	r.wire.do(http.MethodGet, "=/v1/sandboxes/"+h.ID(), func(req *http.Request) (*http.Response, error) {
+		if asked.Add(1)%(late+1) != 0 {
+			return says{http.StatusOK, `{"id":"x","status":{"state":"Changing"}}`}.RoundTrip(req)
+		}
+		return pass(req)
+	})
+	r.wire.do(http.MethodGet, "/ping", func(req *http.Request) (*http.Response, error) {
+		if pinged.Add(1) <= late {
+			return says{http.StatusServiceUnavailable, ""}.RoundTrip(req)
+		}
+		return pass(req)
+	})
+	must(t, h.Pause(t.Context()))
+	if got := asked.Load(); got != late+1 {
+		t.Errorf("pausing asked %d times", got)
+	}
+	must(t, h.Unpause(t.Context()))
+	if got := asked.Load(); got != 2*(late+1) || pinged.Load() != late+1 {
+		t.Errorf("unpausing had asked %d times, and pinged %d times", got, pinged.Load())
+	}
+	r.wantEvents(h, "sandbox.created sandbox.paused sandbox.resumed")
+}
+
+// A sandbox that does not get there is not recorded as if it had.
+func TestPauseAndUnpauseThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *sandbox.Options) { o.ReadyTimeout, o.ExecdTimeout = 300*time.Millisecond, 300*time.Millisecond })
+	h := r.create(sandbox.CreateOptions{})
+	state := "=/v1/sandboxes/" + h.ID()
+	never := says{http.StatusOK, `{"id":"x","status":{"state":"Changing"}}`}
+	r.wire.on(http.MethodGet, state, never)
+	if err := h.Pause(t.Context()); !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), "did not reach Paused") {
+		t.Errorf("got %v", err)
+	}
+	if err := h.Unpause(t.Context()); !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), "did not reach Running") {
+		t.Errorf("got %v", err)
+	}
+	r.wire.heal()
+	must(t, wireClient(shared.Transport()).PauseSandbox(t.Context(), h.ID()))
+	r.wire.on(http.MethodGet, "/ping", says{http.StatusServiceUnavailable, ""})
+	if err := h.Unpause(t.Context()); !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := h.Run(t.Context(), "true", sandbox.ExecOptions{}); !errors.Is(err, sandbox.ErrPaused) {
+		t.Errorf("got %v", err)
+	}
+	r.wantEvents(h, "sandbox.created")
 }
