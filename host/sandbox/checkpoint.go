@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
@@ -11,7 +12,8 @@ import (
 
 // Checkpoint takes a snapshot of the sandbox's files, waits until it is ready, records it, and
 // returns its id. name tags it for Resume; it may be empty, and need not be new. What runs meanwhile
-// is neither stopped nor waited for.
+// is neither stopped nor waited for. When ctx ends first, the snapshot is deleted as soon as the server does
+// that.
 func (h *Handle) Checkpoint(ctx context.Context, name string) (string, error) {
 	ctx, s := h.startSpan(ctx, "sandbox.checkpoint")
 	snapshot, err := h.checkpoint(ctx, name)
@@ -27,7 +29,7 @@ func (h *Handle) checkpoint(ctx context.Context, name string) (string, error) {
 	if err := h.c.mayRecord("its name", name); err != nil {
 		return "", h.fail(op, err)
 	}
-	snapshot, err := h.c.wire.CreateSnapshot(ctx, h.id, name)
+	snapshot, err := h.snapshot(ctx, name)
 	if err != nil {
 		return "", h.fail(op, err)
 	}
@@ -90,12 +92,61 @@ func (h *Handle) awaitSnapshot(ctx context.Context, snapshot *opensandbox.Snapsh
 	})
 }
 
-// drop deletes a snapshot that the ledger will not know. A server may refuse while it is still making
-// it; it then stays on the server.
-func (h *Handle) drop(ctx context.Context, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer cancel()
-	if err := h.c.wire.DeleteSnapshot(ctx, id); err != nil {
-		h.log.Warn("a snapshot that the ledger does not know could not be deleted", "snapshot", id, "err", err)
+// snapshot has the server begin a snapshot. Servers make one that nobody waits for any more, too, so the
+// answer is always waited for: here or, when ctx ends, behind the caller's back, to delete it.
+func (h *Handle) snapshot(ctx context.Context, name string) (*opensandbox.Snapshot, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
+	type answer struct {
+		snapshot *opensandbox.Snapshot
+		err      error
+	}
+	answers := make(chan answer, 1)
+	detached := context.WithoutCancel(ctx)
+	h.c.behind(func() {
+		snapshot, err := h.c.wire.CreateSnapshot(detached, h.id, name)
+		answers <- answer{snapshot, err}
+	})
+	select {
+	case a := <-answers:
+		if a.err != nil && lost(a.err) {
+			return nil, fmt.Errorf("%w; the server may have made a snapshot that the ledger does not know", a.err)
+		}
+		return a.snapshot, a.err
+	case <-ctx.Done():
+	}
+	h.c.behind(func() {
+		if a := <-answers; a.err == nil {
+			h.drop(detached, a.snapshot.ID)
+		}
+	})
+	return nil, context.Cause(ctx)
+}
+
+// drop deletes a snapshot that the ledger will not know. A server refuses while it is still making it; then it
+// is asked again behind the caller's back.
+func (h *Handle) drop(ctx context.Context, id string) {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	try := func() (done bool, _ error) {
+		err = h.c.wire.DeleteSnapshot(ctx, id)
+		return !errors.Is(err, opensandbox.ErrConflict), err
+	}
+	tell := func() {
+		if err != nil {
+			h.log.Warn("a snapshot that the ledger does not know could not be deleted", "snapshot", id, "err", err)
+		}
+	}
+	if done, _ := try(); done { //nolint:errcheck // tell has it
+		tell()
+		return
+	}
+	h.c.behind(func() {
+		_ = poll(ctx, cleanupTimeout, maxSnapshotWait, func() error { return err }, func() (bool, error) { //nolint:errcheck // tell has it
+			done, _ := try()
+			return done, nil
+		})
+		tell()
+	})
 }

@@ -122,7 +122,7 @@ type Client struct {
 
 	mu     sync.Mutex
 	closed bool
-	busy   sync.WaitGroup // sandboxes that are being made, or deleted after their caller has left
+	busy   sync.WaitGroup // sandboxes and snapshots that are being made, or deleted after their caller has left
 }
 
 // New returns a client. It does no I/O.
@@ -157,8 +157,8 @@ func New(opts Options) (*Client, error) {
 }
 
 // Close makes no more sandboxes, turns away who waits for a place, and waits for those that are being
-// made, and for the deletion of those whose callers left meanwhile. Handles stay usable, and their sandboxes go on. It may be called
-// several times.
+// made, and for the deletion of those, and of snapshots, whose callers left meanwhile. Handles stay usable,
+// and their sandboxes go on. It may be called several times.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -186,6 +186,18 @@ func (c *Client) begin() (done func(), err error) {
 	}
 	c.busy.Add(1)
 	return c.busy.Done, nil
+}
+
+// behind does something that a caller need not wait for. Close does, when it comes later.
+func (c *Client) behind(do func()) {
+	done, err := c.begin()
+	if err != nil {
+		done = func() {} // a handle may outlive its client
+	}
+	go func() {
+		defer done()
+		do()
+	}()
 }
 
 // acquire waits for the right to one open sandbox. Giving it back twice is the same as once.

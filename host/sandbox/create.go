@@ -213,10 +213,7 @@ func (c *Client) make(ctx context.Context, l *launch, release func()) (*opensand
 
 // sweep deletes what a create call may have made although its answer was lost.
 func (c *Client) sweep(ctx context.Context, label string, failure error) error {
-	if _, refused := errors.AsType[*opensandbox.Error](failure); refused || errors.Is(failure, opensandbox.ErrInvalid) {
-		return nil
-	}
-	if dial, ok := errors.AsType[*net.OpError](failure); ok && dial.Op == "dial" {
+	if !lost(failure) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
@@ -233,6 +230,15 @@ func (c *Client) sweep(ctx context.Context, label string, failure error) error {
 		}
 	}
 	return nil
+}
+
+// lost reports whether the server may have done what it was asked for although it did not say so.
+func lost(failure error) bool {
+	if _, refused := errors.AsType[*opensandbox.Error](failure); refused || errors.Is(failure, opensandbox.ErrInvalid) {
+		return false
+	}
+	dial, ok := errors.AsType[*net.OpError](failure)
+	return !ok || dial.Op != "dial"
 }
 
 // autoName returns the name of a sandbox that was not given one.

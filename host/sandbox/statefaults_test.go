@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -80,6 +81,70 @@ func TestCheckpointThatIsNotReady(t *testing.T) {
 		r.wire.heal()
 		r.checkpoint(h, "good")
 	}
+}
+
+// A snapshot whose caller leaves before it is there is deleted, as soon as the server does that.
+func TestCheckpointWhoseCallerLeaves(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before the answer", "behind the answer"} {
+		r := newRig(t)
+		h := r.create(sandbox.CreateOptions{})
+		ctx, leave := context.WithCancel(t.Context())
+		r.wire.do(http.MethodPost, "/snapshots", func(req *http.Request) (*http.Response, error) {
+			if when == "before the answer" {
+				leave()
+			}
+			resp, err := pass(req)
+			if when == "behind the answer" {
+				r.wire.do(http.MethodGet, "/v1/snapshots/", func(req *http.Request) (*http.Response, error) {
+					leave()
+					return pass(req)
+				})
+				if err == nil {
+					raw, _ := io.ReadAll(resp.Body)
+					resp.Body = io.NopCloser(strings.NewReader(strings.Replace(string(raw), `"Ready"`, `"Creating"`, 1)))
+				}
+			}
+			return resp, err
+		})
+		var refused atomic.Int64 // as long as it is being made
+		r.wire.do(http.MethodDelete, "/v1/snapshots/", func(req *http.Request) (*http.Response, error) {
+			if refused.Add(1) <= 2 {
+				return says{http.StatusConflict, `{"code":"SNAPSHOT::INVALID_STATE","message":"it is being created"}`}.RoundTrip(req)
+			}
+			return pass(req)
+		})
+		if id, err := h.Checkpoint(ctx, "left"); id != "" || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %q, %v", when, id, err)
+		}
+		eventually(t, "the snapshot's end, "+when, func() bool { return refused.Load() > 2 && len(r.snapshots(h)) == 0 })
+		r.wantEvents(h, "sandbox.created")
+	}
+}
+
+// A snapshot whose answer was lost may be there, and whoever asked for it is told so.
+func TestCheckpointWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{})
+	const may = "may have made a snapshot"
+	r.wire.do(http.MethodPost, "/snapshots", func(req *http.Request) (*http.Response, error) {
+		resp, err := pass(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	})
+	if id, err := h.Checkpoint(t.Context(), ""); id != "" || err == nil || !strings.Contains(err.Error(), may) {
+		t.Errorf("got %q, %v", id, err)
+	}
+	r.wire.on(http.MethodPost, "/snapshots", says{http.StatusConflict, `{"code":"SNAPSHOT::INVALID_SOURCE_STATE","message":"it is not running"}`})
+	if id, err := h.Checkpoint(t.Context(), ""); id != "" || !errors.Is(err, opensandbox.ErrConflict) || strings.Contains(err.Error(), may) {
+		t.Errorf("refused: got %q, %v", id, err)
+	}
+	r.wire.heal()
+	r.checkpoint(h, "good")
 }
 
 // What the server did and the ledger does not take is an error, and the handle knows what the sandbox is.
