@@ -166,13 +166,8 @@ func (s *keeper) evict(why string) {
 	s.mu.Lock()
 	s.state.Evicted = why
 	s.mu.Unlock()
-	s.seed.Group.Unthrottle()
-	_ = s.init.cmd.Process.Kill()
-	if s.seed.Group.CanFreeze() {
-		_ = s.seed.Group.Thaw(10 * time.Second) // what is frozen can't die
-	}
-	s.init.kill(s.ended)
-	s.init.sweep()
+	_ = s.init.cmd.Process.Kill() // at once, and not when it was asked to end
+	s.kill()
 	// It gives up its name first: a snapshot that is being made of it notices.
 	at := filepath.Join(s.config.Dir, LayerDir)
 	gone := filepath.Join(s.config.Dir, ".gone")

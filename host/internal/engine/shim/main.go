@@ -207,17 +207,35 @@ func (s *keeper) abandoned() bool {
 // end kills the init and all that was under it.
 func (s *keeper) end() {
 	if s.init != nil {
-		if s.seed.Group.CanFreeze() {
-			_ = s.seed.Group.Thaw(10 * time.Second) // what an engine left frozen can't be killed
-		}
-		s.seed.Group.Unthrottle()
-		s.init.kill(s.ended)
-		s.init.sweep()
+		s.kill()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := s.seed.Group.Remove(ctx); err != nil {
 		s.failure = err
+	}
+}
+
+// kill ends the init and all that was under it. What is frozen can't die: an engine may have left it so, or
+// freeze it at any moment, to pause it or to copy its files.
+func (s *keeper) kill() {
+	const every, within = 100 * time.Millisecond, 10 * time.Second
+	s.seed.Group.Unthrottle()
+	dead := make(chan struct{})
+	go func() {
+		defer close(dead)
+		s.init.kill(s.ended)
+		s.init.sweep()
+	}()
+	for {
+		if s.seed.Group.CanFreeze() {
+			_ = s.seed.Group.Thaw(within) // else again
+		}
+		select {
+		case <-dead:
+			return
+		case <-time.After(every):
+		}
 	}
 }
 
