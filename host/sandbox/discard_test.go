@@ -35,7 +35,9 @@ func ledgerOff(t *testing.T) func(*sandbox.Options) {
 func told(t *testing.T, r *rig, raw []byte) string {
 	t.Helper()
 	h := r.create(sandbox.CreateOptions{})
+	awaited := make(chan struct{}) // closed when there are readers: they miss what overflows the result before
 	r.wire.do("POST", "/command", func(req *http.Request) (*http.Response, error) {
+		<-awaited
 		return http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), req)
 	})
 	exec, err := h.Exec(t.Context(), "anything", sandbox.ExecOptions{Events: true, ResultBytes: 4})
@@ -50,6 +52,7 @@ func told(t *testing.T, r *rig, raw []byte) string {
 			read <- fmt.Sprintf("%q %v\n", text, err != nil)
 		}()
 	}
+	close(awaited)
 	for event, err := range exec.Events() {
 		if err == nil {
 			fmt.Fprintf(&all, "%s %q %s\n", event.Type, event.Text, event.Raw)

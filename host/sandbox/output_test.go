@@ -226,11 +226,12 @@ func TestSlowReader(t *testing.T) {
 	h := r.create(sandbox.CreateOptions{})
 	// More than result, window, pipeline and sockets hold.
 	const lines = 60_000
-	exec, err := h.Exec(t.Context(), fmt.Sprintf("yes %s | head -n %d", strings.Repeat("x", 99), lines), sandbox.ExecOptions{ResultBytes: 1000})
+	exec, err := h.Exec(t.Context(), fmt.Sprintf("until [ -e /tmp/go ]; do sleep 0.01; done; yes %s | head -n %d", strings.Repeat("x", 99), lines), sandbox.ExecOptions{ResultBytes: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := exec.Stdout()
+	must(t, h.WriteFile(t.Context(), "/tmp/go", nil, 0o600)) // a reader that comes later misses what overflows the result
 	for before := -1; ; { // until the ledger has stopped growing
 		now := len(r.entries(h))
 		if now == before && now > 10 {
