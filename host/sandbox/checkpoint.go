@@ -118,7 +118,7 @@ func (h *Handle) snapshot(ctx context.Context, name string) (*opensandbox.Snapsh
 	}
 	h.c.behind(func() {
 		if a := <-answers; a.err == nil {
-			h.drop(detached, a.snapshot.ID)
+			h.dropLater(detached, a.snapshot.ID)
 		}
 	})
 	return nil, context.Cause(ctx)
@@ -127,26 +127,29 @@ func (h *Handle) snapshot(ctx context.Context, name string) (*opensandbox.Snapsh
 // drop deletes a snapshot that the ledger will not know. A server refuses while it is still making it; then it
 // is asked again behind the caller's back.
 func (h *Handle) drop(ctx context.Context, id string) {
+	if err := h.c.wire.DeleteSnapshot(context.WithoutCancel(ctx), id); errors.Is(err, opensandbox.ErrConflict) {
+		h.c.behind(func() { h.dropLater(ctx, id) })
+	} else if err != nil {
+		h.kept(id, err)
+	}
+}
+
+// dropLater is drop for who can wait.
+func (h *Handle) dropLater(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx)
-	var err error
-	try := func() (done bool, _ error) {
-		err = h.c.wire.DeleteSnapshot(ctx, id)
-		return !errors.Is(err, opensandbox.ErrConflict), err
-	}
-	tell := func() {
-		if err != nil {
-			h.log.Warn("a snapshot that the ledger does not know could not be deleted", "snapshot", id, "err", err)
+	var last error
+	err := poll(ctx, cleanupTimeout, maxSnapshotWait, func() error { return last }, func() (bool, error) {
+		last = h.c.wire.DeleteSnapshot(ctx, id)
+		if errors.Is(last, opensandbox.ErrConflict) {
+			return false, nil
 		}
-	}
-	if done, _ := try(); done { //nolint:errcheck // tell has it
-		tell()
-		return
-	}
-	h.c.behind(func() {
-		_ = poll(ctx, cleanupTimeout, maxSnapshotWait, func() error { return err }, func() (bool, error) { //nolint:errcheck // tell has it
-			done, _ := try()
-			return done, nil
-		})
-		tell()
+		return true, last
 	})
+	if err != nil {
+		h.kept(id, err)
+	}
+}
+
+func (h *Handle) kept(snapshot string, err error) {
+	h.log.Warn("a snapshot that the ledger does not know could not be deleted", "snapshot", snapshot, "err", err)
 }
