@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alineo-labs/alineo-host/host/credential"
 	"github.com/alineo-labs/alineo-host/host/sandbox"
+	"github.com/alineo-labs/alineo-host/host/store"
+	"github.com/alineo-labs/alineo-host/internal/nativebroker"
 )
 
 // One that is gone, or has ended, is not waited for until it answers.
@@ -77,5 +80,46 @@ func TestLostAnswerSparesOthers(t *testing.T) {
 	}
 	if left := ofRun(t, "same"); len(left) != 1 || left[0] != other.ID() {
 		t.Errorf("left: %v, want %s", left, other.ID())
+	}
+}
+
+// Of a sandbox that was given up, the ledger says that it is over if it may know of it, and nothing at all if
+// it doesn't.
+func TestCreateWritesOff(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{store.ErrInvalid, store.ErrUnavailable} {
+		r := newRig(t)
+		r.store.set(failOn(store.EventSandboxCreated, why))
+		if _, err := r.client.Create(t.Context(), sandbox.CreateOptions{Name: "lost"}); !errors.Is(err, why) {
+			t.Errorf("got %v", err)
+		}
+		must(t, r.client.Close(t.Context())) // it waits for what is done behind the caller's back
+		for _, id := range r.wire.made() {
+			if left := r.entriesOf(store.Key{Name: "lost", SandboxID: id}); len(left) > 0 {
+				t.Errorf("%v: the ledger has %s", why, short(left))
+			}
+		}
+	}
+	r := newRig(t, withBroker(nativebroker.New(nativebroker.Options{}), map[string]string{"API_KEY": canary}))
+	h := r.proxied()
+	r.set(h, "api", canary, credential.Bearer("api.example.com"), credential.Env("API_KEY"))
+	r.wire.on(http.MethodPost, vaultPath, says{http.StatusBadRequest, `{"code":"X","message":"no"}`})
+	if _, err := h.Fork(t.Context(), sandbox.ForkOptions{}); !errors.Is(err, credential.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	must(t, h.Close(t.Context()))
+	must(t, r.client.Close(t.Context()))
+	page, err := r.client.ListSandboxes(t.Context(), store.ListOptions{})
+	must(t, err)
+	if len(page.Sandboxes) != 2 {
+		t.Errorf("the ledger has %+v", page.Sandboxes)
+	}
+	for _, details := range page.Sandboxes {
+		if details.Status != store.StatusCompleted {
+			t.Errorf("the ledger has %+v", details)
+		}
+	}
+	if r.writer.Redactor().Has(canary) {
+		t.Error("the value that it was to have is still kept")
 	}
 }
