@@ -231,7 +231,8 @@ func TestSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := exec.Stdout()
-	must(t, h.WriteFile(t.Context(), "/tmp/go", nil, 0o600)) // a reader that comes later misses what overflows the result
+	// A reader that comes when the result overflows already would miss something.
+	must(t, h.WriteFile(t.Context(), "/tmp/go", nil, 0o600))
 	for before := -1; ; { // until the ledger has stopped growing
 		now := len(r.entries(h))
 		if now == before && now > 10 {

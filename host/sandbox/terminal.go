@@ -57,6 +57,8 @@ type Terminal struct {
 	// unsettled: something was typed, of which nobody knows whether it has arrived.
 	unsettled bool
 
+	sizing sync.Mutex // orders what is told of the size, so that the last is the one that was asked for last
+
 	mu   sync.Mutex
 	pty  *opensandbox.PTY // nil while there is none
 	id   string           // of the sandbox's terminal session
@@ -242,15 +244,12 @@ func (t *Terminal) use(id string, pty *opensandbox.PTY) {
 	if id != "" {
 		t.id = id
 	}
-	size := t.size
 	t.mu.Unlock()
 	if before != nil {
 		_ = before.Close() // always nil
 	}
-	if pty != nil && size[0] > 0 {
-		if err := pty.Resize(size[0], size[1]); err != nil {
-			t.h.log.Debug("the terminal's size could not be set", "seq", t.seq, "err", err)
-		}
+	if err := t.tellSize(); err != nil {
+		t.h.log.Debug("the terminal's size could not be set", "seq", t.seq, "err", err)
 	}
 }
 

@@ -163,17 +163,29 @@ func (t *Terminal) connection() *opensandbox.PTY {
 
 // Resize tells the program the terminal's size. It is not recorded.
 func (t *Terminal) Resize(columns, rows int) error {
+	if columns < 1 || rows < 1 {
+		return t.fail(fmt.Errorf("%w: a terminal of %d columns and %d rows", ErrInvalid, columns, rows))
+	}
 	t.mu.Lock()
-	pty := t.pty
 	t.size = [2]int{columns, rows}
 	t.mu.Unlock()
-	if pty == nil {
-		return nil // it is set when there is a connection
-	}
-	if err := pty.Resize(columns, rows); err != nil {
+	if err := t.tellSize(); err != nil {
 		return t.fail(err)
 	}
 	return nil
+}
+
+// tellSize tells the connection, when there is one, the size that was asked for last, if any was.
+func (t *Terminal) tellSize() error {
+	t.sizing.Lock()
+	defer t.sizing.Unlock()
+	t.mu.Lock()
+	pty, size := t.pty, t.size
+	t.mu.Unlock()
+	if pty == nil || size == [2]int{} {
+		return nil
+	}
+	return pty.Resize(size[0], size[1])
 }
 
 // Signal sends a signal, one of the Signal constants of host/opensandbox, to the program itself; what
