@@ -2,7 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/alineo-labs/alineo-host/host/ledger"
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -28,7 +31,8 @@ func (h *Handle) Pause(ctx context.Context) error {
 		return h.fail(opPause, err)
 	}
 	h.execd.ExpectSilence(true)
-	if err := h.c.wire.PauseSandbox(ctx, h.id); err != nil {
+	err = h.c.wire.PauseSandbox(ctx, h.id)
+	if err != nil && !(lost(err) && h.stands(ctx, opensandbox.StatePausing, opensandbox.StatePaused)) {
 		h.execd.ExpectSilence(false)
 		return h.fail(opPause, err)
 	}
@@ -47,7 +51,11 @@ func (h *Handle) Unpause(ctx context.Context) error {
 	if err := h.drives(); err != nil {
 		return h.fail(opUnpause, err)
 	}
-	if err := h.c.wire.ResumeSandbox(ctx, h.id); err != nil {
+	err := h.c.wire.ResumeSandbox(ctx, h.id)
+	// One that this handle thinks to be paused may go on already: another process, or an earlier call that was
+	// interrupted, did that.
+	before := errors.Is(err, opensandbox.ErrConflict) && errors.Is(h.ready(), ErrPaused)
+	if err != nil && !((lost(err) || before) && h.stands(ctx, opensandbox.StateResuming, opensandbox.StateRunning)) {
 		return h.fail(opUnpause, err)
 	}
 	if err := h.awaitState(ctx, opensandbox.StateRunning); err != nil {
@@ -62,6 +70,16 @@ func (h *Handle) Unpause(ctx context.Context) error {
 		return h.fail(opUnpause, err)
 	}
 	return h.fail(opUnpause, guard("SandboxResumed", func() { h.hooks.unpaused(h.id) }))
+}
+
+// stands reports whether the sandbox is in one of the states. It is asked also when ctx has ended: what the
+// server may have done meanwhile decides about what comes next.
+func (h *Handle) stands(ctx context.Context, states ...string) bool {
+	const within = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	box, err := h.c.wire.GetSandbox(ctx, h.id)
+	return err == nil && slices.Contains(states, box.Status.State)
 }
 
 func (h *Handle) setPaused(paused bool) {
