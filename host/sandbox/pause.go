@@ -32,7 +32,10 @@ func (h *Handle) Pause(ctx context.Context) error {
 	}
 	h.execd.ExpectSilence(true)
 	err = h.c.wire.PauseSandbox(ctx, h.id)
-	if err != nil && !(lost(err) && h.stands(ctx, opensandbox.StatePausing, opensandbox.StatePaused)) {
+	if err != nil && lost(err) && h.stands(ctx, opensandbox.StatePausing, opensandbox.StatePaused) {
+		err = nil
+	}
+	if err != nil {
 		h.execd.ExpectSilence(false)
 		return h.fail(opPause, err)
 	}
@@ -55,7 +58,10 @@ func (h *Handle) Unpause(ctx context.Context) error {
 	// One that this handle thinks to be paused may go on already: another process, or an earlier call that was
 	// interrupted, did that.
 	before := errors.Is(err, opensandbox.ErrConflict) && errors.Is(h.ready(), ErrPaused)
-	if err != nil && !((lost(err) || before) && h.stands(ctx, opensandbox.StateResuming, opensandbox.StateRunning)) {
+	if err != nil && (lost(err) || before) && h.stands(ctx, opensandbox.StateResuming, opensandbox.StateRunning) {
+		err = nil
+	}
+	if err != nil {
 		return h.fail(opUnpause, err)
 	}
 	if err := h.awaitState(ctx, opensandbox.StateRunning); err != nil {
