@@ -32,7 +32,7 @@ The value is read from standard input, from --value-file, from the source, or ty
 never an argument, and never shown, recorded or seen in the sandbox.
 
 What another process on this machine runs in the sandbox goes on while set, rm and refresh change its
-credentials: that process is asked to do it and to record it.`
+credentials, and test tries one: that process is asked to do it and to record it.`
 	return cmd
 }
 
@@ -299,14 +299,14 @@ func newCredentialsTest(a *app) *cobra.Command {
 		Short: "Make a request from inside the sandbox, and show what it got",
 		Long: `test runs curl, wget or Python in the sandbox for a URL that the credential is bound to, by default its
 first host and path, and prints what the server answered and what the request had been given, without
-the value. The embedded engine tells that; of another server's sandbox it is what the binding says. The
-request is recorded like any command. It ends with 0 when the server answered with a status below 400
+the value. The embedded engine tells that; of another server's sandbox it is what the binding says. It is
+recorded that the test was made, not what it printed. It ends with 0 when the server answered with a status below 400
 and the credential was in the request. One for a placeholder has to be in the URL.`,
 		Example:           "  alineo-host credentials test 6f1c2d3e github https://api.github.com/user",
 		ValidArgsFunction: a.completeID,
 		Args:              usage(cobra.RangeArgs(2, 3)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.drive(cmd.Context(), args[0], sandbox.ConnectOptions{}, func(ctx context.Context, sb *driven) error {
+			return a.change(cmd.Context(), args[0], func(ctx context.Context, sb *changed) error {
 				return a.testCredential(ctx, sb, args[0], args[1], args[2:])
 			})
 		},

@@ -159,8 +159,8 @@ func (t trail) withheld(now trail, host, name string) string {
 	return why
 }
 
-func (a *app) testCredential(ctx context.Context, sb *driven, id, name string, at []string) error {
-	list, err := sb.Credentials().ListBindings(ctx)
+func (a *app) testCredential(ctx context.Context, sb *changed, id, name string, at []string) error {
+	list, err := sb.look.Credentials().ListBindings(ctx)
 	if err != nil {
 		return a.credentialHint(err, id)
 	}
@@ -183,8 +183,8 @@ func (a *app) testCredential(ctx context.Context, sb *driven, id, name string, a
 	if why := outside(found.Binding, to); why != "" {
 		return fmt.Errorf("testing credential %q: GET %s is none of the requests that have it (%s): %s", name, to, bindingText(found.Binding), why)
 	}
-	before := trailOf(ctx, sb.Handle)
-	result, err := sb.Run(ctx, requestScript(to), sandbox.ExecOptions{Timeout: testTimeout})
+	before := trailOf(ctx, sb.look)
+	result, err := sb.TryCredential(ctx, name, to, requestScript(to), testTimeout)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (a *app) testCredential(ctx context.Context, sb *driven, id, name string, a
 		return fmt.Errorf("testing credential %q: no answer from %s: %s", name, to, orDash(said))
 	}
 	answer.URL, answer.Injected = to, injectionText(found.Binding.Injection)
-	if why := before.withheld(trailOf(ctx, sb.Handle), hostOf(to), name); why != "" {
+	if why := before.withheld(trailOf(ctx, sb.look), hostOf(to), name); why != "" {
 		answer.Injected, answer.Withheld = "", why
 	}
 	if a.out.json {

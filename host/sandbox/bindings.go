@@ -164,15 +164,20 @@ func (h *Handle) learnBound(ctx context.Context) error {
 		return nil //nolint:nilerr // whoever needs it will be told
 	}
 	h.bound.proxy, h.bound.list, h.bound.loaded = true, found.credentials, true
-	for _, bound := range found.credentials {
+	h.bound.learnVariables(h.c, found.credentials)
+	return nil
+}
+
+// learnVariables learns the values that are at hand.
+func (b *bindings) learnVariables(c *Client, list boundList) {
+	for _, bound := range list {
 		if bound.Source == nil || bound.Source.Type != credential.SourceEnv {
 			continue
 		}
-		if value, ok := h.c.opts.LookupEnv(bound.Source.VarName); ok {
-			h.bound.learn(h.c.redactor(), credential.NewSecret(value), bound.Binding)
+		if value, ok := c.opts.LookupEnv(bound.Source.VarName); ok {
+			b.learn(c.redactor(), credential.NewSecret(value), bound.Binding)
 		}
 	}
-	return nil
 }
 
 // clearTimeout bounds what Close does for the credentials.

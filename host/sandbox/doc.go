@@ -47,7 +47,7 @@
 // A sandbox comes from an image ([Client.Create]), an [Environment] that is built once, a snapshot
 // ([Client.RestoreSnapshot]), a checkpoint ([Client.Resume]), or another sandbox ([Handle.Fork]); and
 // [Client.Connect] opens one that runs already. [Client.Operate] changes network rules and credentials of
-// one that another process drives.
+// one that another process drives, and tries them.
 //
 // # Replay
 //

@@ -21,10 +21,12 @@ type Change struct {
 	Credential  *CredentialChange
 }
 
-// CredentialChange is [Credentials.SetResolved], Remove, or else Patch.
+// CredentialChange is [Credentials.SetResolved], Remove, or else Patch. With Try nothing is changed: it is
+// recorded that a request is about to be made to there, to see what the credential does.
 type CredentialChange struct {
 	Name        string
 	Set, Remove bool
+	Try         string
 	CredentialPatch
 }
 
@@ -94,6 +96,8 @@ func (h *Handle) change(ctx context.Context, change Change) (*opensandbox.Policy
 		return h.RemoveNetworkRules(ctx, change.RemoveRules...)
 	case of == nil:
 		return h.AddNetworkRules(ctx, change.AddRules...)
+	case of.Try != "":
+		return nil, h.Credentials().tried(ctx, of.Name, of.Try)
 	case of.Remove:
 		return nil, h.Credentials().Remove(ctx, of.Name)
 	case !of.Set:

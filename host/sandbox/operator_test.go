@@ -254,3 +254,110 @@ func TestOperatorSetsLease(t *testing.T) {
 	eventually(t, "the value that was changed taken anew", knows(canary+"-last"))
 	must(t, operator.Close(ctx))
 }
+
+// A credential is tried beside what the driver runs: it records that, and its commands' positions stay as
+// they are, which a resumed program goes by.
+func TestOperatorTriesCredential(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := newMachine(t, map[string]string{"API_KEY": canary})
+	h := m.proxied()
+	const driversOwn = "cnry-5be0c1-of-the-driver"
+	m.set(h, "api", driversOwn, credential.Bearer("api.example.com"), credential.Env("API_KEY"))
+	exec, err := h.Exec(ctx, `echo up; until [ -e /tmp/go ]; do sleep 0.05; done; echo down`, sandbox.ExecOptions{})
+	must(t, err)
+	readUntil(t, exec.Stdout(), "up\n")
+
+	operator := m.operate(t, h)
+	const url = "https://api.example.com/v1"
+	got, err := operator.TryCredential(ctx, "api", url, "echo '"+canary+"'; echo no >&2; exit 3", time.Minute)
+	if err != nil || *got != (sandbox.Result{Stdout: "[redacted]\n", Stderr: "no\n", ExitCode: 3}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = operator.TryCredential(ctx, "api", url, "echo before; exec sleep 1000", 200*time.Millisecond)
+	if err != nil || got.ExitCode != -1 || !got.TimedOut || got.Stdout != "before\n" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := operator.TryCredential(ctx, "api", url+"?"+driversOwn, "true", 0); err != nil {
+		t.Error(err)
+	}
+	for name, err := range map[string]error{"no name": sandbox.ErrInvalid, "": credential.ErrInvalid} {
+		command := "touch /tmp/sent"
+		if name != "" {
+			command = ""
+		}
+		if got, failure := operator.TryCredential(ctx, name, url, command, 0); got != nil || !errors.Is(failure, err) {
+			t.Errorf("%q: %+v, %v", name, got, failure)
+		}
+	}
+
+	must(t, h.WriteFile(ctx, "/tmp/go", nil, 0o600))
+	result, err := exec.Wait()
+	if err != nil || result.ExitCode != 0 || result.Stdout != "up\ndown\n" {
+		t.Errorf("the exec: %+v, %v", result, err)
+	}
+	if got := m.run(h, "ls /tmp/sent"); got.Seq != 2 || got.ExitCode == 0 {
+		t.Errorf("%+v", got)
+	}
+	const tested = "credential.tested "
+	m.wantEvents(h, "sandbox.created credential.bound exec.started:1 "+tested+tested+tested+"exec.completed:1 exec.started:2 exec.completed:2")
+	want := `{"name":"api","url":"https://api.example.com/v1`
+	if got := m.payloads(h, "credential.tested"); len(got) != 3 || got[0] != want+`"}` || got[2] != want+`?[redacted]"}` {
+		t.Errorf("%q", got)
+	}
+	hasNo(t, "the ledger", m.ledgerText(h), canary)
+	hasNo(t, "the ledger", m.ledgerText(h), driversOwn)
+
+	// Where nobody drives it, the operator records it.
+	must(t, h.Detach(ctx))
+	got, err = operator.TryCredential(ctx, "api", url, "echo alone", time.Minute)
+	if err != nil || got.Stdout != "alone\n" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	must(t, operator.Close(ctx))
+	if got := m.payloads(h, "credential.tested"); len(got) != 4 {
+		t.Errorf("%q", got)
+	}
+	must(t, m.client.Stop(ctx, h.Key()))
+}
+
+// What a trial prints is kept in part, and it ends with whoever waits for it.
+func TestOperatorTriesWithinLimits(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, nil)
+	h := m.proxied()
+	operator := m.operate(t, h)
+	got, err := operator.TryCredential(t.Context(), "api", "https://api.example.com", "yes $(seq 300) | head -n 2000", 0)
+	if err != nil || !got.Truncated || len(got.Stdout) < 1<<19 || len(got.Stdout) > 1<<20 {
+		t.Errorf("%d bytes, %v", len(got.Stdout), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := operator.TryCredential(ctx, "api", "https://api.example.com", "echo $$ >/tmp/pid; exec sleep 1000", 0)
+		ended <- err
+	}()
+	eventually(t, "the trial", func() bool { _, err := h.ReadFile(t.Context(), "/tmp/pid"); return err == nil })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "the end of the trial", func() bool { return m.run(h, "kill -0 $(cat /tmp/pid)").ExitCode != 0 })
+}
+
+// A request is not sent before the ledger knows of it.
+func TestOperatorTriesWhatIsRecorded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, nil)
+	h := m.proxied()
+	m.set(h, "api", canary, credential.Bearer("api.example.com"), nil)
+	m.store.set(failOn("credential.tested", store.ErrInvalid))
+	_, err := m.operate(t, h).TryCredential(t.Context(), "api", "https://api.example.com", "touch /tmp/sent", 0)
+	if !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+	if got := m.run(h, "ls /tmp/sent"); got.ExitCode == 0 {
+		t.Error("it was sent")
+	}
+}

@@ -15,6 +15,7 @@ const (
 	EventExecDetached      = "exec.detached" // ours: it goes on, and nobody follows it
 	EventCredentialBound   = "credential.bound"
 	EventCredentialRevoked = "credential.revoked"
+	EventCredentialTested  = "credential.tested" // ours: a request is made to see what it does
 	EventEgressRuleAdded   = "egress.rule_added"
 	EventEgressRuleRemoved = "egress.rule_removed"
 )

@@ -126,6 +126,7 @@ func TestAsk(t *testing.T) {
 		{Credential: &sandbox.CredentialChange{Name: "n", Set: true, CredentialPatch: sandbox.CredentialPatch{
 			Value: &value, Expires: at, Binding: &binding, Source: credential.Env("X"),
 		}}},
+		{Credential: &sandbox.CredentialChange{Name: "n", Try: "https://a"}},
 		{Credential: &sandbox.CredentialChange{Name: "n"}},
 	} {
 		got, err := ask(t.Context(), change)

@@ -22,6 +22,7 @@ type credentialRequest struct {
 	Name    string              `json:"name"`
 	Set     bool                `json:"set,omitempty"`
 	Remove  bool                `json:"remove,omitempty"`
+	Try     string              `json:"try,omitempty"`
 	Value   *string             `json:"value,omitempty"` // itself: nobody else reads it
 	Expires time.Time           `json:"expires,omitzero"`
 	Binding *credential.Binding `json:"binding,omitempty"`
@@ -32,7 +33,7 @@ func requestOf(change sandbox.Change) request {
 	r := request{AddRules: change.AddRules, RemoveRules: change.RemoveRules}
 	if of := change.Credential; of != nil {
 		r.Credential = &credentialRequest{
-			Name: of.Name, Set: of.Set, Remove: of.Remove, Expires: of.Expires, Binding: of.Binding, Source: of.Source,
+			Name: of.Name, Set: of.Set, Remove: of.Remove, Try: of.Try, Expires: of.Expires, Binding: of.Binding, Source: of.Source,
 		}
 		if of.Value != nil {
 			value := of.Value.Reveal()
@@ -45,7 +46,7 @@ func requestOf(change sandbox.Change) request {
 func (r *request) change() sandbox.Change {
 	change := sandbox.Change{AddRules: r.AddRules, RemoveRules: r.RemoveRules}
 	if of := r.Credential; of != nil {
-		change.Credential = &sandbox.CredentialChange{Name: of.Name, Set: of.Set, Remove: of.Remove, CredentialPatch: sandbox.CredentialPatch{
+		change.Credential = &sandbox.CredentialChange{Name: of.Name, Set: of.Set, Remove: of.Remove, Try: of.Try, CredentialPatch: sandbox.CredentialPatch{
 			Expires: of.Expires, Binding: of.Binding, Source: of.Source,
 		}}
 		if of.Value != nil {

@@ -11,7 +11,7 @@ func FuzzMessages(f *testing.F) {
 	for _, text := range []string{
 		`{"addRules":[{"action":"allow","target":"a"}]}`, `{"removeRules":["a"]}`,
 		`{"credential":{"name":"n","set":true,"value":"v","binding":{"host":"a","injection":{"type":"bearer"}},"source":{"type":"env","varName":"X"}}}`,
-		`{"failed":true,"error":"no","is":["gone","of tomorrow"]}`, `{"status":{"mode":"enforcing"}}`, `{}`, `null`,
+		`{"credential":{"name":"n","try":"https://a"}}`, `{"failed":true,"error":"no","is":["gone","of tomorrow"]}`, `{"status":{"mode":"enforcing"}}`, `{}`, `null`,
 	} {
 		f.Add([]byte(text))
 	}
