@@ -33,7 +33,7 @@ func TestEventBytes(t *testing.T) {
 		{"one line", `{"command":"echo hi"}`, stdout("hi") + complete},
 		{"no final newline", `{"command":"printf 'a\\nb'"}`, stdout("a") + stdout("b") + complete},
 		{"exit code", `{"command":"exit 3"}`, failed("3", "exit status 3")},
-		{"both streams", `{"command":"echo out; sleep 0.2; echo err >&2"}`, stdout("out") + stderr("err") + complete},
+		{"both streams", `{"command":"echo out; sleep 1; echo err >&2"}`, stdout("out") + stderr("err") + complete},
 		{"nothing", `{"command":"true"}`, complete},
 		{"empty lines", `{"command":"printf 'a\\n\\nb\\n\\n\\nc'"}`, stdout("a") + stdout(`\n`) + stdout("b") + stdout(`\n`) + stdout(`\n`) + stdout("c") + complete},
 		{"carriage returns", `{"command":"printf '10%%\\r20%%\\r\\nend'"}`, stdout("10%") + stdout("20%") + stdout("end") + complete},

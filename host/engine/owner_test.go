@@ -262,7 +262,7 @@ func TestEntrypointEnds(t *testing.T) {
 		{"kill -9 $$", "Failed", "CONTAINER_EXITED_ERROR"},
 	} {
 		box := e.create(map[string]any{"entrypoint": []string{"sh", "-c", "until [ -e /workspace/go ]; do sleep 0.01; done; " + c.script}})
-		box.must("(sleep 0.1; touch go) &") // its own answer comes first
+		box.must("(sleep 1; touch go) &") // its own answer comes first
 		want := `"state":"` + c.state + `","reason":"` + c.reason + `"`
 		eventually(t, c.script+": "+want, func() bool {
 			_, _, out := e.do(http.MethodGet, "/sandboxes/"+box.ID, nil)

@@ -260,7 +260,7 @@ func TestPTYEnds(t *testing.T) {
 	for _, c := range []struct {
 		query, command, want string
 	}{
-		{"?pty=0", "echo out; sleep 0.2; echo err >&2; exit 2", "\x01out\n|\x02err\n|" + `{"type":"exit","exit_code":2}`},
+		{"?pty=0", "echo out; sleep 1; echo err >&2; exit 2", "\x01out\n|\x02err\n|" + `{"type":"exit","exit_code":2}`},
 		{"?pty=0", "read x; echo got $x", "\x01got hello\n|" + `{"type":"exit","exit_code":0}`},
 		{"", "stty -echo; read x; echo got $x; exit 7", "\x01got hello\r\n|" + `{"type":"exit","exit_code":7}`},
 		{"", "stty -echo; seq 100000 | tail -1; kill -9 $$", "\x01100000\r\n|" + `{"type":"exit","exit_code":-1}`},

@@ -197,7 +197,7 @@ func TestDetachFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.create(sandbox.CreateOptions{})
-	plain, err := h.Exec(t.Context(), "sleep 0.2", sandbox.ExecOptions{})
+	plain, err := h.Exec(t.Context(), "sleep 2", sandbox.ExecOptions{})
 	must(t, err)
 	if err := plain.Detach(t.Context()); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("got %v", err)
@@ -213,7 +213,7 @@ func TestDetachFails(t *testing.T) {
 	if err := ended.Detach(t.Context()); !errors.Is(err, sandbox.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
-	at, err := h.Exec(t.Context(), "sleep 0.5", sandbox.ExecOptions{Background: true}) // at once
+	at, err := h.Exec(t.Context(), "sleep 3", sandbox.ExecOptions{Background: true}) // at once
 	must(t, err)
 	must(t, at.Detach(t.Context()))
 	at, err = h.Attach(t.Context(), at.Seq(), sandbox.AttachOptions{})

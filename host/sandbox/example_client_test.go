@@ -211,7 +211,7 @@ func ExampleHandle_Attach() {
 	sb, err := client.Create(ctx, sandbox.CreateOptions{})
 	check(err)
 
-	exec, err := sb.Exec(ctx, "sleep 0.5; echo built; exit 3", sandbox.ExecOptions{Background: true})
+	exec, err := sb.Exec(ctx, "sleep 3; echo built; exit 3", sandbox.ExecOptions{Background: true})
 	check(err)
 	check(exec.Detach(ctx))
 	check(sb.Detach(ctx))

@@ -50,7 +50,7 @@ func ExampleExec_Stdout() {
 func ExampleExec_Events() {
 	sb, done := exampleSandbox()
 	defer done()
-	exec, err := sb.Exec(context.Background(), "echo one; sleep 0.3; echo two >&2", sandbox.ExecOptions{Events: true})
+	exec, err := sb.Exec(context.Background(), "echo one; sleep 1; echo two >&2", sandbox.ExecOptions{Events: true})
 	check(err)
 	for event, err := range exec.Events() {
 		check(err)
