@@ -42,7 +42,17 @@ func (h *Handle) AddNetworkRules(ctx context.Context, rules ...opensandbox.Netwo
 		struct {
 			Rules []opensandbox.NetworkRule `json:"rules"`
 		}{rules},
-		func(e *opensandbox.Egress) (*opensandbox.PolicyStatus, error) { return e.AddRules(ctx, rules...) })
+		func(e *opensandbox.Egress) (*opensandbox.PolicyStatus, error) { return e.AddRules(ctx, rules...) },
+		func(policy *opensandbox.NetworkPolicy) bool {
+			for _, rule := range rules {
+				if !slices.ContainsFunc(policy.Egress, func(r opensandbox.NetworkRule) bool {
+					return r.Action == rule.Action && strings.EqualFold(r.Target, rule.Target)
+				}) {
+					return false
+				}
+			}
+			return true
+		})
 }
 
 // RemoveNetworkRules drops the rules for targets, also those that the sandbox was created with.
@@ -59,11 +69,20 @@ func (h *Handle) RemoveNetworkRules(ctx context.Context, targets ...string) (*op
 		struct {
 			Targets []string `json:"targets"`
 		}{targets},
-		func(e *opensandbox.Egress) (*opensandbox.PolicyStatus, error) { return e.RemoveRules(ctx, targets...) })
+		func(e *opensandbox.Egress) (*opensandbox.PolicyStatus, error) { return e.RemoveRules(ctx, targets...) },
+		func(policy *opensandbox.NetworkPolicy) bool {
+			for _, target := range targets {
+				if slices.ContainsFunc(policy.Egress, func(r opensandbox.NetworkRule) bool { return strings.EqualFold(r.Target, target) }) {
+					return false
+				}
+			}
+			return true
+		})
 }
 
 func (h *Handle) changeNetwork(
-	ctx context.Context, op, event string, payload any, change func(*opensandbox.Egress) (*opensandbox.PolicyStatus, error),
+	ctx context.Context, op, event string, payload any,
+	change func(*opensandbox.Egress) (*opensandbox.PolicyStatus, error), holds func(*opensandbox.NetworkPolicy) bool,
 ) (*opensandbox.PolicyStatus, error) {
 	raw, err := encode(payload)
 	if err != nil {
@@ -76,12 +95,29 @@ func (h *Handle) changeNetwork(
 		return nil, h.fail(op, err)
 	}
 	status, err := change(h.c.wire.Egress(h.id))
-	if err != nil {
+	if err != nil && lost(err) {
+		status, err = h.networkNow(ctx, err, holds)
+	}
+	if status == nil {
 		return nil, h.fail(op, err)
 	}
 	// It holds now, and that is to be recorded whether or not its caller still waits.
 	if err := h.append(context.WithoutCancel(ctx), ledger.Event{Step: -1, Name: event, Payload: raw}); err != nil {
 		return status, h.fail(op, fmt.Errorf("the rules are changed, but that is not recorded: %w", err))
 	}
-	return status, nil
+	return status, h.fail(op, err)
+}
+
+// networkNow finds out whether a change whose answer was lost holds; then it returns what holds now, with an error
+// only when the caller has left.
+func (h *Handle) networkNow(
+	ctx context.Context, failure error, holds func(*opensandbox.NetworkPolicy) bool,
+) (*opensandbox.PolicyStatus, error) {
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
+	defer cancel()
+	status, err := h.c.wire.Egress(h.id).Policy(asking)
+	if err != nil || status.Policy == nil || !holds(status.Policy) {
+		return nil, failure
+	}
+	return status, context.Cause(ctx)
 }

@@ -17,6 +17,9 @@ const (
 	opUnpause = "unpausing"
 )
 
+// lookWithin bounds how long it is looked for what the server did, when it didn't say so.
+const lookWithin = 5 * time.Second
+
 // Pause freezes the sandbox's processes, waits until they are, and records it. Until [Handle.Unpause],
 // execs and files are ErrPaused; Close and renewing go on working, and so does Checkpoint where the
 // server can. A command that runs meanwhile stands still, and goes on without loss: its silence is borne
@@ -81,8 +84,7 @@ func (h *Handle) Unpause(ctx context.Context) error {
 // stands reports whether the sandbox is in one of the states. It is asked also when ctx has ended: what the
 // server may have done meanwhile decides about what comes next.
 func (h *Handle) stands(ctx context.Context, states ...string) bool {
-	const within = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
 	defer cancel()
 	box, err := h.c.wire.GetSandbox(ctx, h.id)
 	return err == nil && slices.Contains(states, box.Status.State)

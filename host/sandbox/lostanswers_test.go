@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/alineo-labs/alineo-host/host/opensandbox"
@@ -90,4 +92,62 @@ func TestUnpauseOfWhatGoesOn(t *testing.T) {
 		" sandbox.paused sandbox.resumed exec.started:1 exec.completed:1"+
 		" sandbox.paused sandbox.resumed exec.started:2 exec.completed:2"+
 		" sandbox.paused sandbox.resumed exec.started:3 exec.completed:3")
+}
+
+// A rule that holds is recorded, and its caller told so, whether or not the answer came.
+func TestRulesWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.create(sandbox.CreateOptions{NetworkPolicy: locked("boot.example.com")})
+	one := opensandbox.NetworkRule{Action: "allow", Target: "one.example.com"}
+	// As by a server or a proxy that ends: the sidecar is asked again when there is no answer at all.
+	cut := func(req *http.Request) (*http.Response, error) {
+		resp, err := pass(req)
+		if err != nil {
+			return nil, err
+		}
+		_ = resp.Body.Close()
+		resp.Body = io.NopCloser(strings.NewReader(`{"mo`))
+		return resp, nil
+	}
+	r.wire.do(http.MethodPatch, "/policy", cut)
+	r.wire.do(http.MethodDelete, "/policy", cut)
+	status, err := h.AddNetworkRules(t.Context(), one)
+	must(t, err)
+	if !slices.Contains(status.Policy.Egress, one) {
+		t.Errorf("it has %+v", status.Policy)
+	}
+	if status, err = h.RemoveNetworkRules(t.Context(), "boot.example.com"); err != nil || !slices.Equal(status.Policy.Egress, []opensandbox.NetworkRule{one}) {
+		t.Errorf("it has %+v, %v", status, err)
+	}
+	const both = "sandbox.created egress.rule_added egress.rule_removed"
+	r.wantEvents(h, both)
+
+	// The caller has left, and the change holds.
+	ctx, leave := context.WithCancel(t.Context())
+	r.wire.do(http.MethodPatch, "/policy", func(req *http.Request) (*http.Response, error) {
+		resp, err := pass(req)
+		leave()
+		if err == nil {
+			_ = resp.Body.Close()
+			err = context.Canceled
+		}
+		return nil, err
+	})
+	if _, err := h.AddNetworkRules(ctx, opensandbox.NetworkRule{Action: "deny", Target: "two.example.com"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	r.wantEvents(h, both+" egress.rule_added")
+
+	// The sidecar never heard of it.
+	garbled := says{http.StatusOK, `{"mo`}
+	r.wire.on(http.MethodPatch, "/policy", garbled)
+	r.wire.on(http.MethodDelete, "/policy", garbled)
+	if status, err := h.AddNetworkRules(t.Context(), opensandbox.NetworkRule{Action: "allow", Target: "three.example.com"}); err == nil || status != nil {
+		t.Errorf("got %+v, %v", status, err)
+	}
+	if status, err := h.RemoveNetworkRules(t.Context(), "ONE.example.com"); err == nil || status != nil {
+		t.Errorf("got %+v, %v", status, err)
+	}
+	r.wantEvents(h, both+" egress.rule_added")
 }
