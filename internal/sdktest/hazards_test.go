@@ -60,7 +60,7 @@ func TestHazards(t *testing.T) {
 			for name, want := range hazards()[l.name] {
 				deadline := time.Minute
 				if name == "loop" {
-					deadline = 300 * time.Millisecond
+					deadline = 2 * time.Second
 				}
 				hazard(t, wasm, name, want, deadline)
 			}

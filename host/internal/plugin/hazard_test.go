@@ -109,7 +109,7 @@ func TestBufferHazards(t *testing.T) {
 		broken bool
 	}{
 		{"trap", 0x151, plugin.KindTrap, "the guest crashed in alineo_buffer: wasm error: unreachable", true},
-		{"spin", 0x152, plugin.KindDeadline, "did not finish within 150ms", true},
+		{"spin", 0x152, plugin.KindDeadline, "did not finish within 1s", true},
 		{"null", 0x153, plugin.KindProtocol, "alineo_buffer returned no buffer for ", true},
 		{"outside", 0x154, plugin.KindProtocol, "bytes at 0xffffffff, is not inside its memory of 131072 bytes", true},
 		{"over the end", 0x155, plugin.KindProtocol, "bytes at 0x1fffd, is not inside", true},
@@ -118,7 +118,9 @@ func TestBufferHazards(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := spec(t, "hazard/call")
-			s.Limits.Deadline = 150 * time.Millisecond
+			if c.kind == plugin.KindDeadline {
+				s.Limits.Deadline = time.Second
+			}
 			p := load(t, s)
 			if err := p.Call(t.Context(), c.prime, nil, nil, nil); err != nil {
 				t.Fatal(err)
@@ -216,9 +218,13 @@ func TestLoadHazards(t *testing.T) {
 	} {
 		t.Run(c.guest, func(t *testing.T) {
 			s := spec(t, "hazard/"+c.guest)
-			s.Limits.StartDeadline = deadline
+			limit := 30 * time.Second
+			if c.kind == plugin.KindDeadline {
+				limit = deadline
+			}
+			s.Limits.StartDeadline = limit
 			rt := newRuntime(t, plugin.RuntimeOptions{})
-			inTime(t, deadline, func() {
+			inTime(t, limit, func() {
 				p, err := rt.Load(t.Context(), s)
 				if p != nil {
 					t.Fatal("it was loaded")

@@ -54,7 +54,7 @@ func TestSeatReplace(t *testing.T) {
 	t.Parallel()
 	rt := newRuntime(t, plugin.RuntimeOptions{})
 	s := spec(t, "hazard/call")
-	s.Limits.Instances, s.Limits.Deadline = 1, 300*time.Millisecond
+	s.Limits.Instances, s.Limits.Deadline = 1, time.Second
 	seat := newSeat(t, rt, s)
 	before := seat.Info().LoadedAt
 	var calls sync.WaitGroup
@@ -154,7 +154,7 @@ func TestSeatChangeGivesUp(t *testing.T) {
 	t.Parallel()
 	rt := newRuntime(t, plugin.RuntimeOptions{})
 	s := spec(t, "hazard/exclusive")
-	s.Limits.Deadline = 300 * time.Millisecond
+	s.Limits.Deadline = 2 * time.Second
 	seat := newSeat(t, rt, s)
 	var calls sync.WaitGroup
 	const opForEver abi.Op = 0x101
@@ -193,7 +193,7 @@ func TestDescribe(t *testing.T) {
 		"hazard/spin-describe": "did not finish within", "hazard/trap-start": "the guest crashed",
 	} {
 		s := spec(t, name)
-		s.Limits.StartDeadline = 200 * time.Millisecond
+		s.Limits.StartDeadline = 2 * time.Second
 		module, err := rt.Compile(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
