@@ -1,8 +1,11 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -274,12 +277,25 @@ func TestOperatorTriesCredential(t *testing.T) {
 	if err != nil || *got != (sandbox.Result{Stdout: "[redacted]\n", Stderr: "no\n", ExitCode: 3}) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	var sent []byte
+	m.wire.do(http.MethodPost, "/command", func(req *http.Request) (*http.Response, error) {
+		sent, _ = io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(sent))
+		return pass(req)
+	})
 	got, err = operator.TryCredential(ctx, "api", url, "echo before; exec sleep 1000", 200*time.Millisecond)
 	if err != nil || got.ExitCode != -1 || !got.TimedOut || got.Stdout != "before\n" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := operator.TryCredential(ctx, "api", url+"?"+driversOwn, "true", 0); err != nil {
+	m.wire.heal()
+	if !bytes.Contains(sent, []byte(`"timeout":200`)) {
+		t.Errorf("sent %s", sent)
+	}
+	if _, err := operator.TryCredential(ctx, "api", url+"?"+driversOwn+"&"+canary, "true", 0); err != nil {
 		t.Error(err)
+	}
+	if m.other.Redactor().Has(canary) {
+		t.Error("the value is still kept")
 	}
 	for name, err := range map[string]error{"no name": sandbox.ErrInvalid, "": credential.ErrInvalid} {
 		command := "touch /tmp/sent"
@@ -302,7 +318,7 @@ func TestOperatorTriesCredential(t *testing.T) {
 	const tested = "credential.tested "
 	m.wantEvents(h, "sandbox.created credential.bound exec.started:1 "+tested+tested+tested+"exec.completed:1 exec.started:2 exec.completed:2")
 	want := `{"name":"api","url":"https://api.example.com/v1`
-	if got := m.payloads(h, "credential.tested"); len(got) != 3 || got[0] != want+`"}` || got[2] != want+`?[redacted]"}` {
+	if got := m.payloads(h, "credential.tested"); len(got) != 3 || got[0] != want+`"}` || got[2] != want+`?[redacted]&[redacted]"}` {
 		t.Errorf("%q", got)
 	}
 	hasNo(t, "the ledger", m.ledgerText(h), canary)

@@ -35,7 +35,8 @@ func (o *Operator) TryCredential(ctx context.Context, name, url, command string,
 	var known bindings
 	known.learnVariables(o.c, found.credentials)
 	defer known.end()
-	if err := o.changeCredential(ctx, CredentialChange{Name: name, Try: o.c.redactor().Text(url)}); err != nil {
+	url = o.c.redactor().Text(url) // the driver may know of other values only
+	if err := o.changeCredential(ctx, CredentialChange{Name: name, Try: url}); err != nil {
 		return nil, err
 	}
 	result, err := o.runBeside(ctx, command, timeout)
@@ -113,10 +114,7 @@ func (c *Credentials) tried(ctx context.Context, name, url string) error {
 		if err := credential.ValidateName(name); err != nil {
 			return err
 		}
-		if err := c.h.c.mayRecord("its name", name); err != nil {
-			return err
-		}
-		return c.h.record(ctx, state, store.EventCredentialTested, testedPayload{name, c.h.redacted(url)})
+		return c.h.record(ctx, state, store.EventCredentialTested, testedPayload{name, url})
 	})
 }
 
