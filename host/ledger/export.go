@@ -46,7 +46,8 @@ type ExportReport struct {
 	SHA256  string `json:"sha256"` // of every byte before the last line
 	// Unreadable are sandboxes some of whose entries could not be read and are left out.
 	Unreadable []*UnreadableError `json:"-"`
-	// Live counts sandboxes that were written to meanwhile; what came after the beginning is left out.
+	// Live counts sandboxes that were written to meanwhile; what came after the beginning is left out. What
+	// is broken or unchained may be of one that was deleted meanwhile.
 	Live uint64 `json:"-"`
 }
 
@@ -198,6 +199,7 @@ func (x *exporter) sandbox(ctx context.Context, head placedHead) error {
 		return err
 	}
 	live := &liveness{o: x.o, head: head}
+	before := x.report.Broken + x.report.Unchained
 	for e, err := range x.o.rows(ctx, head.Key, live.page) {
 		if unreadable := (*UnreadableError)(nil); errors.As(err, &unreadable) {
 			x.report.Unreadable = append(x.report.Unreadable, unreadable)
@@ -242,6 +244,13 @@ func (x *exporter) sandbox(ctx context.Context, head placedHead) error {
 	}
 	for c.current != nil {
 		if err := x.segment(head.Key, c); err != nil {
+			return err
+		}
+	}
+	if x.report.Broken+x.report.Unchained > before {
+		// It may have been deleted after its segments were read, and before its rows were.
+		live.page()
+		if _, err := live.look(ctx); err != nil {
 			return err
 		}
 	}
