@@ -51,13 +51,14 @@ func (c *Cluster) Pooler(tb testing.TB, database string) (dsn string) {
 	cmd := exec.Command(path, settings) //nolint:noctx // it ends with the test
 	c.ident.serve(cmd, "/")
 	cmd.Stdout, cmd.Stderr = output, output
-	if err := cmd.Start(); err != nil {
+	ended, err := begin(cmd)
+	if err != nil {
 		tb.Fatalf("starting PgBouncer: %v", err)
 	}
 	tb.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-ended
 	})
 	dsn = fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", Role, port, database)
 	err = c.wait(func(ctx context.Context) error {

@@ -32,6 +32,7 @@ type Cluster struct {
 	bin     string
 	ident   identity
 	process *exec.Cmd
+	ended   <-chan struct{} // closed when process has ended
 	output  *log
 	made    atomic.Int64
 }
@@ -233,7 +234,9 @@ func (c *Cluster) launch() error {
 	}
 	c.process = c.command("postgres", args...)
 	c.process.Stdout, c.process.Stderr = c.output, c.output
-	return c.process.Start()
+	var err error
+	c.ended, err = begin(c.process)
+	return err
 }
 
 // wait tries until it succeeds, for a minute.
@@ -281,7 +284,7 @@ func (c *Cluster) Down(tb testing.TB) {
 	if err := c.process.Process.Signal(syscall.SIGQUIT); err != nil {
 		tb.Fatalf("ending the server: %v", err)
 	}
-	_ = c.process.Wait() // it says that it was ended
+	<-c.ended
 	c.process = nil
 }
 
@@ -360,9 +363,9 @@ func freePort() (int, error) {
 
 // stop ends the server and removes its files.
 func (c *Cluster) stop() {
-	if c.process != nil && c.process.Process != nil { // nil after Down
+	if c.process != nil && c.ended != nil { // nil after Down
 		_ = c.process.Process.Signal(os.Interrupt) // "fast": clients are cut off
-		_ = c.process.Wait()
+		<-c.ended
 	}
 	_ = os.RemoveAll(c.Dir)
 }

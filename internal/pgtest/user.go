@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,25 @@ func (who identity) serve(cmd *exec.Cmd, dir string) {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C.UTF-8"}
 	tie(cmd, who.uid, who.gid)
+}
+
+// begin starts a command, on a thread that stays until it has ended: the signal that ties it to this process comes
+// when the thread ends that started it, and a goroutine of a test that keeps a thread to itself takes it along.
+func begin(cmd *exec.Cmd) (ended <-chan struct{}, err error) {
+	started, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if started <- err; err == nil {
+			_ = cmd.Wait() // whoever ends it knows how
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return done, nil
 }
 
 // log is what a server writes.
