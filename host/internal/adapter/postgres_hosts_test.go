@@ -180,9 +180,10 @@ func TestPostgresTerminated(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	var appended atomic.Int64
+	const enough = 300
+	var appended, cut atomic.Int64
 	go func() {
-		for i := range 150 {
+		for i := 0; cut.Load() < enough; i++ {
 			if err := n.append(t.Context(), 1+i%40); err != nil {
 				done <- err
 				return
@@ -193,7 +194,7 @@ func TestPostgresTerminated(t *testing.T) {
 	}()
 	// On a busy machine a connection may not even be made before it is cut: after some tries it is let be.
 	const tries = 5
-	cut, tried, before := 0, 0, int64(0)
+	tried, before := 0, int64(0)
 	for {
 		select {
 		case err := <-done:
@@ -203,9 +204,7 @@ func TestPostgresTerminated(t *testing.T) {
 			if err := n.check(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if cut < 50 {
-				t.Errorf("only %d connections were cut off", cut)
-			}
+			t.Logf("%d connections were cut off in %d appends", cut.Load(), appended.Load())
 			return
 		case <-time.After(5 * time.Millisecond):
 		}
@@ -219,7 +218,7 @@ func TestPostgresTerminated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut += int(tag.RowsAffected())
+		cut.Add(tag.RowsAffected())
 	}
 }
 
