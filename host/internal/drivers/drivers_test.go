@@ -203,7 +203,7 @@ func TestKilled(t *testing.T) {
 }
 
 // raw is a driver's socket with somebody else behind it.
-func raw(t *testing.T, d *Drivers, behind func(conn net.Conn)) {
+func raw(t *testing.T, d *Drivers, behind func(conn net.Conn)) (end func()) {
 	t.Helper()
 	must(t, os.MkdirAll(d.dir, 0o700))
 	l, err := unixsock.Listen(filepath.Join(d.dir, place{sandboxOf(key), 1, 4711}.name()))
@@ -219,6 +219,7 @@ func raw(t *testing.T, d *Drivers, behind func(conn net.Conn)) {
 		}
 	})
 	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	return func() { _ = l.Close() }
 }
 
 // head reads a request and returns its first line.
@@ -246,6 +247,21 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// TestAnswersLater: a driver that cuts a connection, and is there, has not gone.
+func TestAnswersLater(t *testing.T) {
+	t.Parallel()
+	here, _ := two(t)
+	var cut atomic.Int64
+	raw(t, here, func(conn net.Conn) {
+		if line := head(conn); strings.HasPrefix(line, "GET ") && cut.Add(1) > 3 {
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	if ask, epoch, err := here.Find(t.Context(), key, 0); ask == nil || epoch != 1 || err != nil {
+		t.Errorf("found %t, %d, %v", ask != nil, epoch, err)
+	}
+}
+
 // TestEnds: whether a process that ends had begun decides what is known.
 func TestEnds(t *testing.T) {
 	t.Parallel()
@@ -255,19 +271,26 @@ func TestEnds(t *testing.T) {
 		want   error
 	}{
 		"before it began":     {"", sandbox.ErrDriverGone},
+		"not at all":          {"", store.ErrUnavailable},
 		"after it began":      {ok, store.ErrUnknownOutcome},
 		"while it answered":   {ok + "5\r\n{\"fai", store.ErrUnknownOutcome},
 		"of another version":  {"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nno\n", errOther},
-		"that speaks nothing": {"220 welcome\r\n", sandbox.ErrDriverGone},
+		"that speaks nothing": {"220 welcome\r\n", store.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			here, _ := two(t)
-			raw(t, here, func(conn net.Conn) {
+			var end func()
+			end = raw(t, here, func(conn net.Conn) {
 				if line := head(conn); strings.HasPrefix(line, "GET ") {
 					_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 				} else if line != "" {
 					_, _ = io.WriteString(conn, test.answer)
+					if name == "before it began" {
+						_ = conn.Close()
+						time.Sleep(50 * time.Millisecond) // one is closed after the other
+						end()
+					}
 				}
 			})
 			ask, _, err := here.Find(t.Context(), key, 0)

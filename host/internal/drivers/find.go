@@ -65,9 +65,10 @@ func (d *Drivers) listens(ctx context.Context, p place) bool {
 
 // asker asks one driver.
 type asker struct {
-	pid    int
-	within time.Duration
-	http   *http.Client
+	pid     int
+	within  time.Duration
+	http    *http.Client
+	listens func(ctx context.Context) bool
 }
 
 func (d *Drivers) asker(p place) *asker {
@@ -75,27 +76,55 @@ func (d *Drivers) asker(p place) *asker {
 	return &asker{p.pid, d.within, &http.Client{Transport: &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return unixsock.Dial(ctx, socket) },
 		DisableKeepAlives: true,
-	}}}
+	}}, func(ctx context.Context) bool { return d.listens(ctx, p) }}
 }
 
 // here makes sure that the driver answers before it is told anything: one that is stopped would do what
-// it was asked for when it goes on, however late. False is one that has gone meanwhile.
+// it was asked for when it goes on, however late. False is one that has gone meanwhile, and not one that
+// only did not answer this time: that would be taken over although it is at work.
 func (a *asker) here(ctx context.Context) (bool, error) {
 	soon, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
-	resp, err := a.do(soon, http.MethodGet, routeHere, nil)
-	switch {
-	case err == nil:
-		_ = resp.Body.Close()
-		return true, nil
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case errors.Is(err, context.DeadlineExceeded):
-		return false, fmt.Errorf("process %d drives the sandbox and does not answer (let it go on, or end it): %w", a.pid, context.DeadlineExceeded)
-	case errors.Is(err, errOther):
-		return false, err
+	for {
+		resp, err := a.do(soon, http.MethodGet, routeHere, nil)
+		switch {
+		case err == nil:
+			_ = resp.Body.Close()
+			return true, nil
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case errors.Is(err, errOther):
+			return false, err
+		case soon.Err() == nil && !a.listens(soon):
+			return false, nil
+		case !wait(soon):
+			return false, fmt.Errorf("process %d drives the sandbox and does not answer (let it go on, or end it): %w", a.pid, context.DeadlineExceeded)
+		}
 	}
-	return false, nil
+}
+
+// gone reports whether nobody listens any more, or soon: what a process that ends had open is closed one after
+// the other.
+func (a *asker) gone(ctx context.Context) bool {
+	const enough = time.Second
+	soon, cancel := context.WithTimeout(ctx, enough)
+	defer cancel()
+	for a.listens(soon) {
+		if !wait(soon) {
+			return false
+		}
+	}
+	return true
+}
+
+// wait waits for a moment; false when ctx has ended.
+func wait(ctx context.Context) bool {
+	const moment = 20 * time.Millisecond
+	select {
+	case <-time.After(moment):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 // ask has the driver make a change. It says that it begins before it does anything.
@@ -110,8 +139,10 @@ func (a *asker) ask(ctx context.Context, change sandbox.Change) (*opensandbox.Po
 		return nil, context.Cause(ctx)
 	case errors.Is(err, errOther):
 		return nil, err
-	case err != nil:
+	case err != nil && a.gone(ctx):
 		return nil, fmt.Errorf("%w: %w", sandbox.ErrDriverGone, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: the sandbox's driver did not say that it begins, so it did nothing; ask again: %w", store.ErrUnavailable, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var told answer
