@@ -195,7 +195,8 @@ func TestShell(t *testing.T) {
 	// The window's change is told on its own way, so it is asked for until it is there.
 	w.typeKeys(t, "until test \"$(stty size)\" = '20 90'; do sleep 0.1; done; echo n''ew\r")
 	w.await(t, "new")
-	w.typeKeys(t, "echo term $TERM; sleep 300\r")
+	// In the group that Ctrl-C is for: between two commands of its own a shell may take it for nobody's.
+	w.typeKeys(t, "(echo term $TERM; exec sleep 300)\r")
 	w.await(t, "term xterm")
 	w.typeKeys(t, "\x03")
 	w.typeKeys(t, "echo code $?\r")
