@@ -19,19 +19,25 @@ mkdir "$work/src" "$work/bin" "$work/tmp"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -xf - -C "$work/src"
 
 top=$(pwd)
-: >"$work/list"
 go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "$@" >"$work/packages"
+packages=()
 while read -r package dir; do
-	go test -c -o "$work/bin/${package//\//-}.test" "$package"
-	echo "$package ${dir#"$top"/}" >>"$work/list"
+	name=${package//\//-}
+	go test -c -o "$work/bin/$name.test" "$package"
+	echo "$work/src/${dir#"$top"/}" >"$work/bin/$name.dir"
+	packages+=("$package")
 done <"$work/packages"
 chmod 755 "$work"
 chown -R "$user": "$work/src" "$work/tmp"
 
-while read -r package dir; do
-	cd "$work/src/$dir"
-	go tool test2json -t -p "$package" setpriv --reuid "$user" --regid "$user" --init-groups \
-		env -i HOME="$home" USER="$user" PATH="$PATH" TMPDIR="$work/tmp" CI="${CI:-}" \
-		"$work/bin/${package//\//-}.test" -test.v=test2json -test.timeout=3m </dev/null || true
-	cd "$top"
-done <"$work/list" | go run ./internal/testrun -
+# one PACKAGE PATTERN: the events of a package's tests, but for those that match.
+cat >"$work/one" <<END
+#!/usr/bin/env bash
+name=\${1//\\//-}
+cd "\$(cat "$work/bin/\$name.dir")"
+exec go tool test2json -t -p "\$1" setpriv --reuid "$user" --regid "$user" --init-groups \\
+	env -i HOME="$home" USER="$user" PATH="$PATH" TMPDIR="$work/tmp" CI="${CI:-}" \\
+	"$work/bin/\$name.test" -test.v=test2json -test.timeout=3m -test.skip="\$2" </dev/null
+END
+chmod 755 "$work/one"
+go run ./internal/testrun -by="$work/one" "${packages[@]}"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 )
 
 //go:embed skips.txt
@@ -22,53 +23,108 @@ func main() {
 	os.Exit(code)
 }
 
-// runOf names the run that lines of skips.txt may be for: "user", "race", or "" for neither.
-func runOf(args []string, other bool) string {
+// runner runs tests and prints the events of go test -json.
+type runner struct {
+	by       string   // a command that is given a package and the pattern of tests to leave out; else go test
+	flags    []string // go test's
+	packages []string
+}
+
+// parse splits the arguments of the command.
+func parse(args []string) (runner, error) {
+	var r runner
+	for i, arg := range args {
+		by, isBy := strings.CutPrefix(arg, "-by=")
+		switch {
+		case isBy:
+			r.by = by
+		case strings.HasPrefix(arg, "-"):
+			r.flags = append(r.flags, arg)
+		default:
+			r.packages = args[i:]
+			return r, nil
+		}
+	}
+	return r, errors.New("no packages: testrun [-FLAG[=VALUE]]… PACKAGE…")
+}
+
+// name is what lines of skips.txt call this run: "user", "race", or "" for neither.
+func (r runner) name() string {
 	switch {
-	case other:
+	case r.by != "":
 		return "user"
-	case slices.Contains(args, "-race"):
+	case slices.Contains(r.flags, "-race"):
 		return "race"
 	}
 	return ""
 }
 
-// run runs go test and returns the exit code.
+// all runs every test.
+func (r runner) all(into *report) error {
+	if r.by == "" {
+		return into.follow(exec.Command("go", slices.Concat([]string{"test", "-json"}, r.flags, r.packages)...)) //nolint:noctx // a signal to the group ends both, and go test has a time limit of its own
+	}
+	for _, pkg := range r.packages {
+		if err := r.one(into, pkg, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one runs the tests of a package, but for those that match a pattern.
+func (r runner) one(into *report, pkg, without string) error {
+	if r.by != "" {
+		return into.follow(exec.Command(r.by, pkg, without)) //nolint:noctx,gosec // as above; the command is the caller's
+	}
+	args := slices.Concat([]string{"test", "-json"}, r.flags)
+	if without != "" {
+		args = append(args, "-skip="+without)
+	}
+	return into.follow(exec.Command("go", append(args, pkg)...)) //nolint:noctx,gosec // as above
+}
+
+// follow runs a command and reads its events. That tests failed is not an error of it.
+func (r *report) follow(cmd *exec.Cmd) error {
+	cmd.Stderr = os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("connecting to %s: %w", cmd, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", cmd, err)
+	}
+	readErr := r.read(events)
+	err = cmd.Wait()
+	if _, exited := errors.AsType[*exec.ExitError](err); exited {
+		if r.failed+r.broken == 0 {
+			return fmt.Errorf("running %s: %w, though no test failed", cmd, err)
+		}
+		err = nil
+	}
+	return errors.Join(readErr, err)
+}
+
+// run runs the tests and returns the exit code.
 func run(args []string, out io.Writer, strict bool) (int, error) {
-	other := len(args) == 1 && args[0] == "-"
-	expected, err := parseExpected(expectedSkips, runOf(args, other))
+	by, err := parse(args)
+	if err != nil {
+		return 2, err
+	}
+	expected, err := parseExpected(expectedSkips, by.name())
 	if err != nil {
 		return 1, err
 	}
 	report := newReport(out)
-	if other {
-		if err := report.read(os.Stdin); err != nil {
-			return 1, fmt.Errorf("reading events: %w", err)
+	if err := by.all(report); err != nil {
+		return 1, err
+	}
+	for _, again := range report.again() {
+		if err := by.one(report, again.pkg, again.without); err != nil {
+			return 1, err
 		}
-		return min(report.finish(expected, strict)+report.failed+report.broken, 1), nil
 	}
-	// No context: a signal to the group ends both, and go test has a time limit of its own.
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...) //nolint:noctx // see above
-	cmd.Stderr = os.Stderr
-	events, err := cmd.StdoutPipe()
-	if err != nil {
-		return 1, fmt.Errorf("connecting to go test: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return 1, fmt.Errorf("starting go test: %w", err)
-	}
-	readErr := report.read(events)
-	waitErr := cmd.Wait()
-	unexpected := report.finish(expected, strict)
-	exit, exited := errors.AsType[*exec.ExitError](waitErr)
-	switch {
-	case exited:
-		return max(exit.ExitCode(), 1), nil
-	case waitErr != nil:
-		return 1, fmt.Errorf("running go test: %w", waitErr)
-	case readErr != nil:
-		return 1, fmt.Errorf("reading what go test reports: %w", readErr)
-	case unexpected > 0:
+	if unexpected := report.finish(expected, strict); unexpected+report.failed+report.broken > 0 {
 		return 1, nil
 	}
 	return 0, nil

@@ -15,10 +15,11 @@ const module = "github.com/alineo-labs/alineo-host"
 
 // event is a line of go test -json.
 type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
+	Action      string
+	Package     string
+	Test        string
+	Output      string
+	FailedBuild string
 }
 
 // test names one test or subtest.
@@ -37,13 +38,19 @@ type report struct {
 	out    io.Writer
 	output map[test][]string // of tests that have not ended
 	skips  []skip
-	passed int
+	passed map[test]bool
 	failed int // tests
 	broken int // packages
+
+	names []test                     // that failed, or did not end
+	once  []test                     // those of the first run, once there is a second
+	ended map[string]map[string]bool // by package: the tests that passed or were skipped
+	bad   map[string]bool            // the packages that failed, and whether a test of theirs did
+	final bool                       // something failed that no second run may hide
 }
 
 func newReport(out io.Writer) *report {
-	return &report{out: out, output: map[test][]string{}}
+	return &report{out: out, output: map[test][]string{}, passed: map[test]bool{}, ended: map[string]map[string]bool{}, bad: map[string]bool{}}
 }
 
 // read follows a run to its end. Lines that are no events, such as a compiler's, are passed on.
@@ -72,6 +79,7 @@ func (r *report) event(e event) {
 	of := test{e.Package, e.Test}
 	switch e.Action {
 	case "output", "build-output":
+		r.final = r.final || crashed(e.Output)
 		if e.Test == "" {
 			r.packageLine(e.Output)
 			return
@@ -79,19 +87,27 @@ func (r *report) event(e event) {
 		r.output[of] = append(r.output[of], e.Output)
 	case "pass":
 		if e.Test != "" {
-			r.passed++
+			r.passed[of] = true
+			r.end(of)
 		}
 		delete(r.output, of)
 	case "skip":
 		if e.Test != "" {
 			r.skips = append(r.skips, skip{of, reason(r.output[of])})
+			r.end(of)
 		}
 		delete(r.output, of)
 	case "fail":
 		if e.Test != "" {
 			r.failed++
+			r.names = append(r.names, of)
+			r.bad[e.Package] = true
 		} else {
 			r.broken++ // perhaps outside any test
+			if _, known := r.bad[e.Package]; !known {
+				r.bad[e.Package] = false
+			}
+			r.final = r.final || e.FailedBuild != ""
 		}
 		for _, line := range r.output[of] {
 			if !strings.HasPrefix(line, "=== ") { // what only -v shows
@@ -99,6 +115,15 @@ func (r *report) event(e event) {
 			}
 		}
 		delete(r.output, of)
+	}
+}
+
+func (r *report) end(of test) {
+	if r.ended[of.pkg] == nil {
+		r.ended[of.pkg] = map[string]bool{}
+	}
+	if !strings.Contains(of.name, "/") {
+		r.ended[of.pkg][of.name] = true
 	}
 }
 
@@ -129,17 +154,26 @@ func reason(output []string) string {
 	return strings.Join(text, " ")
 }
 
-// finish shows what a crash left behind and what was skipped, and returns the number of skips that
-// nobody expected.
-func (r *report) finish(expected []skip, strict bool) int {
+// flush shows what tests printed that did not end.
+func (r *report) flush() {
 	for of, lines := range r.output {
 		if of.name == "" || len(lines) == 0 {
 			continue
 		}
 		fmt.Fprintf(r.out, "--- did not end: %s %s\n%s", short(of.pkg), of.name, strings.Join(lines, ""))
+		r.names = append(r.names, of)
+		r.bad[of.pkg] = true
 	}
+	clear(r.output)
+}
+
+// finish shows what a crash left behind and what was skipped, and returns the number of skips that
+// nobody expected.
+func (r *report) finish(expected []skip, strict bool) int {
+	r.flush()
 	unexpected := 0
 	slices.SortFunc(r.skips, func(a, b skip) int { return strings.Compare(a.pkg+" "+a.name, b.pkg+" "+b.name) })
+	r.skips = slices.Compact(r.skips) // those in a test that ran twice
 	if len(r.skips) > 0 {
 		fmt.Fprintf(r.out, "\nSKIPPED, so not tested here (%d):\n", len(r.skips))
 	}
@@ -151,7 +185,8 @@ func (r *report) finish(expected []skip, strict bool) int {
 		}
 		fmt.Fprintf(r.out, "  %s %s: %s%s\n", short(s.pkg), s.name, s.reason, mark)
 	}
-	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skips))
+	r.sayAgain()
+	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", len(r.passed), r.failed, len(r.skips))
 	return unexpected
 }
 
