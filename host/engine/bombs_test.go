@@ -82,12 +82,14 @@ func TestExhaustion(t *testing.T) {
 			}
 			return nil
 		}},
-		{"memory of many", "for i in $(seq 20); do (head -c 20M /dev/zero | tail -c 20M | (sleep 3; wc -c)) & done; wait", true, func(r result) error {
-			if n := strings.Count(r.Stdout, fmt.Sprint(20<<20)); n > 12 {
-				return fmt.Errorf("%d times 20 MiB fitted into 256 MiB", n)
-			}
-			return nil
-		}},
+		{"memory of many", // all of them hold their memory until each has taken it, or was not let
+			`for i in $(seq 20); do ((head -c 20M /dev/zero; : >/tmp/taken.$i) | tail -c 20M | (until [ -e /tmp/all ]; do sleep 0.1; done; wc -c)) & done
+			until [ $(ls /tmp/taken.* | wc -l) = 20 ]; do sleep 0.1; done 2>/dev/null; : >/tmp/all; wait`, true, func(r result) error {
+				if n := strings.Count(r.Stdout, fmt.Sprint(20<<20)); n > 12 {
+					return fmt.Errorf("%d times 20 MiB fitted into 256 MiB", n)
+				}
+				return nil
+			}},
 		{"shared memory", "head -c 3G /dev/zero > /dev/shm/x; rm /dev/shm/x", false, func(r result) error {
 			if !strings.Contains(r.Stderr, "No space left") && r.Code == "0" {
 				return fmt.Errorf("3 GiB fitted: %q", r.Stderr)

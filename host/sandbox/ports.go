@@ -62,11 +62,14 @@ func (h *Handle) WaitForPort(ctx context.Context, port int) error {
 	if err := h.ready(); err != nil {
 		return h.fail(op, err)
 	}
-	last := fmt.Errorf("nothing listens on port %d", port)
+	last := fmt.Errorf("port %d could not be looked at in time", port)
 	return h.fail(op, h.await(ctx, &last, func() (bool, error) {
 		listening, err := h.listens(ctx, port)
-		if err != nil {
-			last = err
+		switch {
+		case err == nil:
+			last = fmt.Errorf("nothing listens on port %d", port)
+		case ctx.Err() == nil: // else what was seen before says more
+			last = fmt.Errorf("looking whether port %d listens: %w", port, err)
 		}
 		return listening, nil
 	}))
@@ -142,15 +145,17 @@ func (h *Handle) WaitForHTTP(ctx context.Context, port int, path string) error {
 	last := fmt.Errorf("nothing answers on port %d", port)
 	return h.fail(op, h.await(ctx, &last, func() (bool, error) {
 		const patience = 10 * time.Second
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		short, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://sandbox/"+strings.TrimPrefix(path, "/"), nil)
+		req, err := http.NewRequestWithContext(short, http.MethodGet, "http://sandbox/"+strings.TrimPrefix(path, "/"), nil)
 		if err != nil {
 			return false, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		resp, err := client.Do(req)
 		if err != nil {
-			last = err
+			if ctx.Err() == nil { // else what was seen before says more
+				last = fmt.Errorf("port %d: %w", port, err)
+			}
 			return false, nil
 		}
 		_ = resp.Body.Close() // it is of no interest

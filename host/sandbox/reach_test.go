@@ -209,7 +209,7 @@ func TestPorts(t *testing.T) {
 	must(t, err)
 	must(t, h.WaitForPort(t.Context(), 3111))
 	must(t, h.WaitForHTTP(t.Context(), 3111, "/health"))
-	bad, cancelBad := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	bad, cancelBad := context.WithTimeout(t.Context(), time.Second)
 	defer cancelBad()
 	if err := h.WaitForHTTP(bad, 3111, "/bad"); !errors.Is(err, sandbox.ErrNotReady) || !strings.Contains(err.Error(), "500") {
 		t.Errorf("got %v", err)
