@@ -64,7 +64,7 @@ func TestPostgresPoolerShares(t *testing.T) {
 	group.Wait()
 	var processes, busy, locks int
 	err := server.Conn(t, name).QueryRow(t.Context(), `SELECT
-		(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()),
+		(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'),
 		(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'),
 		(SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND locktype = 'advisory')`).
 		Scan(&processes, &busy, &locks)
