@@ -79,6 +79,11 @@ func (r runner) one(into *report, pkg, without string) error {
 	}
 	args := slices.Concat([]string{"test", "-json"}, r.flags)
 	if without != "" {
+		for _, flag := range r.flags { // of two, the last holds
+			if skip, ok := strings.CutPrefix(flag, "-skip="); ok {
+				without += "|" + skip
+			}
+		}
 		args = append(args, "-skip="+without)
 	}
 	return into.follow(exec.Command("go", append(args, pkg)...)) //nolint:noctx,gosec // as above
