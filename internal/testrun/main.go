@@ -79,12 +79,13 @@ func (r runner) one(into *report, pkg, without string) error {
 	}
 	args := slices.Concat([]string{"test", "-json"}, r.flags)
 	if without != "" {
-		for _, flag := range r.flags { // of two, the last holds
+		patterns := []string{without}
+		for _, flag := range r.flags { // of two such flags, the last holds
 			if skip, ok := strings.CutPrefix(flag, "-skip="); ok {
-				without += "|" + skip
+				patterns = append(patterns, skip)
 			}
 		}
-		args = append(args, "-skip="+without)
+		args = append(args, "-skip="+strings.Join(patterns, "|"))
 	}
 	return into.follow(exec.Command("go", append(args, pkg)...)) //nolint:noctx,gosec // as above
 }
