@@ -33,6 +33,7 @@ chown -R "$user": "$work/src" "$work/tmp"
 # one PACKAGE PATTERN: the events of a package's tests, but for those that match.
 cat >"$work/one" <<END
 #!/usr/bin/env bash
+set -eu
 name=\${1//\\//-}
 cd "\$(cat "$work/bin/\$name.dir")"
 exec go tool test2json -t -p "\$1" setpriv --reuid "$user" --regid "$user" --init-groups \\

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,7 +9,8 @@ import (
 	"strings"
 )
 
-// mostAgain is how many tests, subtests included, may have failed for them to be run again: more is no chance.
+// mostAgain is how many tests, subtests included, or packages may have failed for them to be run again: more is
+// no chance.
 const mostAgain = 10
 
 // second is what is to be run again of a package: all but the tests that match without.
@@ -18,10 +20,10 @@ type second struct {
 
 // again closes the first run and returns what to run again: the tests that failed or did not end, and those that
 // had not begun when their package ended. It returns nothing when that can't help, or must not: code that does
-// not compile, a crash, a data race, or many failures at once.
+// not compile, a crash, a data race, many failures at once, or a test that looks for what is lost seldom (TestChaos…).
 func (r *report) again() []second {
 	r.flush()
-	if r.failed+r.broken == 0 || r.failed > mostAgain || r.final {
+	if r.failed+r.broken == 0 || max(r.failed, r.broken) > mostAgain || r.final {
 		return nil
 	}
 	var all []second
@@ -41,6 +43,7 @@ func (r *report) again() []second {
 	fmt.Fprintf(r.out, "\n== once more, alone: what failed of %d packages\n", len(all))
 	r.once, r.names = r.names, nil
 	r.failed, r.broken = 0, 0
+	clear(r.bad)
 	return all
 }
 
@@ -63,6 +66,6 @@ func (r *report) sayAgain() {
 		fmt.Fprintf(r.out, "\nFAILED ONCE, passed alone (%d; what they printed is above):\n", len(passed))
 	}
 	for _, t := range passed {
-		fmt.Fprintf(r.out, "  %s %s\n", short(t.pkg), t.name)
+		fmt.Fprintf(r.out, "  %s %s\n", short(t.pkg), cmp.Or(t.name, "(outside its tests)"))
 	}
 }

@@ -77,7 +77,7 @@ func TestAgain(t *testing.T) {
 		{"NOTHING", 0, "", "\n5 passed, 0 failed, 0 skipped\n"},
 		{"FAILS", 0, "TestA", "FAILED ONCE, passed alone (2; what they printed is above):\n  x TestA/once\n  x TestA\n\n5 passed, 0 failed, 0 skipped\n"},
 		{"HANGS", 0, "TestZ", "FAILED ONCE, passed alone (1; what they printed is above):\n  x TestZ\n"},
-		{"LEAKS", 0, "TestGood TestA TestZ", "\n5 passed, 0 failed, 0 skipped\n"},
+		{"LEAKS", 0, "TestGood TestA TestZ", "FAILED ONCE, passed alone (1; what they printed is above):\n  x (outside its tests)\n\n5 passed, 0 failed, 0 skipped\n"},
 		{"BAD", 1, "TestZ", "\n4 passed, 1 failed, 0 skipped\n"},
 		{"CRASHES", 1, "", "panic: a crash"},
 	} {
@@ -107,11 +107,25 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// What can't be chance is not run again.
+// A command that fails without saying what did is an error, also beside packages in which tests failed.
+func TestCommandFails(t *testing.T) {
+	t.Parallel()
+	command := filepath.Join(t.TempDir(), "one")
+	text := "#!/bin/sh\n[ $1 = good ] || exit 1\necho '{\"Action\":\"fail\",\"Package\":\"good\",\"Test\":\"T\"}'\nexit 1\n"
+	if err := os.WriteFile(command, []byte(text), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	if code, err := run([]string{"-by=" + command, "good", "bad"}, &strings.Builder{}, true); code != 1 || err == nil || !strings.Contains(err.Error(), "bad") {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+}
+
+// What can't be chance, or must not be taken for it, is not run again.
 func TestNotAgain(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string]string{
 		"a data race":           `{"Action":"output","Package":"p","Test":"T","Output":"WARNING: DATA RACE\n"}` + "\n" + `{"Action":"fail","Package":"p","Test":"T"}`,
+		"what was lost":         `{"Action":"fail","Package":"p","Test":"TestChaosAppend/sqlite"}`,
 		"what does not compile": `{"Action":"fail","Package":"p","FailedBuild":"p"}`,
 		"many":                  strings.Repeat(`{"Action":"fail","Package":"p","Test":"T"}`+"\n", mostAgain+1),
 	} {

@@ -8,8 +8,8 @@
 //
 // What failed runs once more when everything has ended, with nothing beside it, and counts when it fails again. Tests
 // that passed then are named under FAILED ONCE: most were kept waiting by the tests beside them, but it may be a
-// fault that shows seldom. A crash, a data race, code that does not compile and more than a few failures
-// are never tried again. docs/decisions/0028-failed-tests-run-again.md has the reasons.
+// fault that shows seldom. A crash, a data race, code that does not compile, what
+// TestChaos… finds and more than a few failures are never tried again. docs/decisions/0028-failed-tests-run-again.md has the reasons.
 //
 // With CI=true in the environment a skipped test is a failure, unless skips.txt, beside this file,
 // expects it: the build machine installs what tests need, so a skip there is a hole. A line of

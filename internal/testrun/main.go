@@ -100,10 +100,11 @@ func (r *report) follow(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", cmd, err)
 	}
+	before := r.failed + r.broken
 	readErr := r.read(events)
 	err = cmd.Wait()
 	if _, exited := errors.AsType[*exec.ExitError](err); exited {
-		if r.failed+r.broken == 0 {
+		if r.failed+r.broken == before {
 			return fmt.Errorf("running %s: %w, though no test failed", cmd, err)
 		}
 		err = nil
@@ -122,6 +123,11 @@ func run(args []string, out io.Writer, strict bool) (int, error) {
 		return 1, err
 	}
 	report := newReport(out)
+	for _, flag := range by.flags {
+		if pattern, ok := strings.CutPrefix(flag, "-skip="); ok {
+			fmt.Fprintf(out, "LEFT OUT, by name: %s\n", pattern)
+		}
+	}
 	if err := by.all(report); err != nil {
 		return 1, err
 	}

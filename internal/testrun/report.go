@@ -42,7 +42,7 @@ type report struct {
 	failed int // tests
 	broken int // packages
 
-	names []test                     // that failed, or did not end
+	names []test                     // that failed, or did not end; a package alone, if it was none of its tests
 	once  []test                     // those of the first run, once there is a second
 	ended map[string]map[string]bool // by package: the tests that passed or were skipped
 	bad   map[string]bool            // the packages that failed, and whether a test of theirs did
@@ -100,8 +100,7 @@ func (r *report) event(e event) {
 	case "fail":
 		if e.Test != "" {
 			r.failed++
-			r.names = append(r.names, of)
-			r.bad[e.Package] = true
+			r.blame(of)
 		} else {
 			r.broken++ // perhaps outside any test
 			if _, known := r.bad[e.Package]; !known {
@@ -161,10 +160,21 @@ func (r *report) flush() {
 			continue
 		}
 		fmt.Fprintf(r.out, "--- did not end: %s %s\n%s", short(of.pkg), of.name, strings.Join(lines, ""))
-		r.names = append(r.names, of)
-		r.bad[of.pkg] = true
+		r.blame(of)
 	}
 	clear(r.output)
+	for pkg, tests := range r.bad {
+		if !tests {
+			r.names = append(r.names, test{pkg: pkg})
+		}
+	}
+}
+
+// blame keeps a test that failed, or did not end.
+func (r *report) blame(of test) {
+	r.names = append(r.names, of)
+	r.bad[of.pkg] = true
+	r.final = r.final || strings.HasPrefix(of.name, "TestChaos")
 }
 
 // finish shows what a crash left behind and what was skipped, and returns the number of skips that
